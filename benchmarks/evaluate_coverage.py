@@ -40,8 +40,8 @@ def records(errors, n, rng):
 class Truth:
     """The means that intervals must cover, from a large sample of a fitted model's errors."""
 
-    def __init__(self, model, errors, rng, n=1_000_000, times=8):
-        parts = [self._errors(model, *records(errors, n, rng)) for _ in range(times)]
+    def __init__(self, model, errors, rng, population, times=8):
+        parts = [self._errors(model, *records(errors, population // times, rng)) for _ in range(times)]
         self._model, self._constant = (np.concatenate(each) for each in zip(*parts, strict=True))
         self._seen = {}
 
@@ -87,7 +87,8 @@ def coverage(model, truth, errors, n, runs, epsilon, rng):
 @click.option("--runs", default=2_000, show_default=True)
 @click.option("--epsilon", default=0.5, show_default=True)
 @click.option("--first-seed", default=7_000, show_default=True)
-def main(runs, epsilon, first_seed):
+@click.option("--population", default=8_000_000, show_default=True)
+def main(runs, epsilon, first_seed, population):
     """Print coverage in each cell; the status is 1 where one is outside its limits."""
     warnings.simplefilter("ignore")
     outside = []
@@ -95,7 +96,7 @@ def main(runs, epsilon, first_seed):
         rng = np.random.default_rng(first_seed + place)
         public = {"sparsity": 3, "epsilon": 1.0, "random_state": first_seed + place, **STANDARDIZED}
         model = PrivateSparseRegressor(**public).fit(*records(errors, 5_000, rng)).released_
-        truth = Truth(model, errors, rng)
+        truth = Truth(model, errors, rng, population)
         for n in SIZES:
             covered, widths = coverage(model, truth, errors, n, runs, epsilon, rng)
             cells = ", ".join(

@@ -274,3 +274,34 @@ def lasso_logistic(X, y, count):
             low = middle
             chosen = nonzero if len(nonzero) >= len(chosen) else chosen
     return chosen
+
+
+def poisson_fit(X, y, rounds=100):
+    """Poisson regression with an intercept, as statsmodels' ``GLM(y, X, family=Poisson())``, with sandwich errors.
+
+    Steps are Newton's, halved until the likelihood rises, on standardised columns. Responses may be means.
+    """
+    center, scale = X.mean(axis=0), X.std(axis=0)
+    scale = np.where(scale > 0, scale, 1.0)
+    A = np.column_stack([np.ones(len(X)), (X - center) / scale])
+    b = np.zeros(A.shape[1])
+    b[0] = np.log(y.mean())
+
+    def loss(b):
+        with np.errstate(over="ignore"):
+            return float((np.exp(A @ b) - y * (A @ b)).sum())
+
+    for _ in range(rounds):
+        means = np.exp(A @ b)
+        slopes = (A * means[:, None]).T @ A
+        step = np.linalg.lstsq(slopes, A.T @ (y - means), rcond=None)[0]
+        now, length = loss(b), 1.0
+        while length > 1e-6 and not loss(b + length * step) <= now:
+            length /= 2
+        b = b + length * step
+        if np.abs(step).max() < 1e-9:
+            break
+    scores, inverse = A * (y - np.exp(A @ b))[:, None], np.linalg.pinv(slopes)
+    errors = np.sqrt(np.diag(inverse @ (scores.T @ scores) @ inverse))
+    coef = b[1:] / scale
+    return Root(float(b[0] - coef @ center), coef, errors[1:] / scale)

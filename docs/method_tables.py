@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from dpsparse.algorithms.pursuit import budget, newton_budget, reference_budget
+from dpsparse.algorithms.pursuit import budget, counts_budget, newton_budget, reference_budget
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.schedule import Schedule
 from dpsparse.learning.table_prices import TABLE_SHARES
@@ -38,6 +38,11 @@ def final_prices() -> str:
     return "\n".join(_price_rows("share of what the pursuit leaves", newton_budget.FINAL_PRICES))
 
 
+def count_prices() -> str:
+    """Every release about counts and costs, its share of rho, and why."""
+    return "\n".join(_price_rows("share of the pursuit's $\\rho$", counts_budget.PRICES))
+
+
 def _price_rows(share_of: str, prices: Iterable[budget.Price]) -> list[str]:
     rows = [f"| release | where | {share_of} | why | benchmark |", "|---|---|---|---|---|"]
     for price in prices:
@@ -64,6 +69,7 @@ TABLES = {
     "prices of the step": reference_prices,
     "prices of Newton steps": newton_prices,
     "prices of the last steps": final_prices,
+    "prices of counts": count_prices,
     "steps of a fit": steps,
 }
 

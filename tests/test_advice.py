@@ -71,6 +71,7 @@ def test_no_page_advises_to_leave_out_records_by_what_is_in_them(page):
     assert unsound(page.read_text()) == []
 
 
+@pytest.mark.slow
 def test_no_message_does():
     assert {(path.name, each) for path in modules() for text in texts_in(path) for each in unsound(text)} == set()
 

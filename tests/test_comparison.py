@@ -19,6 +19,7 @@ def test_the_table_shows_every_method_and_the_forecast(capsys):
     assert "all zeros" in printed
 
 
+@pytest.mark.slow
 def test_json_and_picture(capsys, tmp_path):
     picture = tmp_path / "c.png"
     main([*SMALL, "--df", "inf", "--correlation", "0.5", "--json", "--out", str(picture)])

@@ -30,7 +30,9 @@ TEAM_LEDGER = "postgresql://keeper@db.example.org/budgets"
 
 NOT_RUN = {
     'python3 -m venv .venv && .venv/bin/pip install ".[data]" && .venv/bin/dpsparse demo': "installs; see test_cli.py",
-    'python3 -m venv .venv && .venv/bin/pip install -e ".[test]" && .venv/bin/python -m pytest -n 2': "runs this test",
+    'python3 -m venv .venv && .venv/bin/pip install -e ".[test]" && .venv/bin/python -m pytest -n 2 -m "not slow"': (
+        "runs this test"
+    ),
     ".venv/bin/dpsparse reproduce all --quick": "minutes; paper/ runs it smaller",
     "dpsparse reproduce all": "half an hour; paper/ runs it smaller",
     "dpsparse audit": "six minutes; cli/test_audit_command.py runs it smaller",
@@ -42,6 +44,7 @@ NOT_RUN = {
     'pip install "dpsparse[accounting]"': "installs",
     'pip install "dpsparse[dask]"': "installs",
     'pip install "dpsparse[app]"': "installs",
+    'pip install "dpsparse[word]"': "installs",
     "dpsparse app": "serves until it is interrupted; app/ runs it",
     "dpsparse app --ledger budget.db": "serves until it is interrupted; app/ runs it",
     'pip install -e ".[bench]"': "installs",
@@ -94,10 +97,14 @@ def folder(tmp_path, monkeypatch):
     people.to_csv("people.csv", index=False)
     people.drop(columns="cost").to_csv("new.csv", index=False)
     people.tail(1_000).to_csv("test.csv", index=False)
+    people.assign(patient=np.arange(len(people)) // 3).to_csv("visits.csv", index=False)
     loans = people.drop(columns="cost").assign(income=rng.normal(50_000, 20_000, len(people)).round())
     denied = rng.random(len(people)) < 1 / (1 + np.exp(1 - 1.5 * people.smoker))
     loans.to_csv("applicants.csv", index=False)
     loans.assign(answer=np.where(denied, "denied", "granted")).to_csv("loans.csv", index=False)
+    patients = people.drop(columns="cost").assign(years=rng.uniform(0.5, 3.0, len(people)))
+    patients.to_csv("clinic.csv", index=False)
+    patients.drop(columns="visits").to_csv("patients.csv", index=False)
     return tmp_path
 
 

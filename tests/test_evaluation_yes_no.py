@@ -128,7 +128,10 @@ def test_what_is_published_reads_well_and_round_trips(tmp_path):
     assert again.evaluation == found
     content = json.loads(json.dumps(found.to_dict()))
     assert content["scores"]["calibration"][0]["observed"]["low"] == found.calibration[0].observed.low
-    assert "Predicted probabilities and what came of them" in "".join(held_out(again))
+    shown = "".join(held_out(again))
+    assert "Predicted probabilities and what came of them" in shown
+    # A dot of the picture for each row of the table.
+    assert shown.count("<circle") == len(found.calibration)
     assert "have a Brier score of" in in_sentences(found)
     told = "".join(forecast(again, 2))
     assert "log odds of yes, which 0.3" in told

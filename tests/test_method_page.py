@@ -10,11 +10,12 @@ import pytest
 
 import dpsparse
 from dpsparse.algorithms.pursuit import budget
+from dpsparse.algorithms.pursuit import counts_budget as counts
 from dpsparse.algorithms.pursuit import newton_budget as newton
 from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit import reference_budget as reference
 from dpsparse.engine import links
-from dpsparse.families import binomial
+from dpsparse.families import binomial, poisson
 from dpsparse.families import robust_linear as family
 from dpsparse.families.estimands import HUBER_TUNING
 from dpsparse.inference import inference_constants as inference
@@ -105,8 +106,32 @@ STATED = [
     (r"weighted down to norm ${:g} \sqrt k$", c.NEWTON_NORM),
     ("a prior of {:g} log odds for one scale", c.EFFECT_SPREAD),
     ("{} Newton steps on all columns", c.NEWTON_STEPS),
+    ("from step to step by {:g} log odds", c.DRIFT),
+    ("and the constant by {:g},", c.CONSTANT_DRIFT),
+    ("{} Newton steps go by it", c.STEPS_OF_MANY),
+    (r"weighted down to norm ${:g} \sqrt k$ and everything", c.MANY_NORM),
+    ("a prior of {:g} log odds. A feature", c.EFFECTS_SPREAD),
+    ("is 0 with a probability of {:g}", inference.NO_SPREAD),
+    ("or one of nine between {:g} and 4", inference.SPREADS[0]),
+    ("between 0.15 and {:g} log odds", inference.SPREADS[-1]),
+    ("above a probability of {:g} they are one", c.NOTHING),
+    ("lie within {:g} of their standard deviations", c.ODDS_REACH),
+    ("weighted down, {:g} log odds for one standard deviation", inference.MISFIT_OF_SQUARES),
+    ("otherwise selects {}. The pursuit's", c.MOST_LOG_ODDS),
+    (r"where $N \ge {}\,d$, and otherwise", c.RECORDS_A_LOG_ODDS),
+    (r"Above $N = {}{{,}}000$ a selection", newton.EASY_FROM // 1000),
+    ('to no less than {:g}. "auto"', newton.SELECTS_LEAST),
     (r"the square of ${:g}\,\ell$", inference.MISFIT),
     ("may differ by {:g} log odds from the others'", inference.MISFIT),
+    ("The pursuit has {:g} of the budget where features are selected, 0.3", counts.SELECTS),
+    ("selected, {:g} where all are taken, and", counts.TAKES_ALL),
+    ("and {:g} where these are too many for intervals. Its releases about counts", counts.TAKES_MANY),
+    (r"$\eta$ is clipped at {:g}. An exponential", links.LARGEST_LOG),
+    ("in a public table of {:g} bits", links.EXPONENTIAL_BITS),
+    ("within {:g} standard deviations of its noise, the result", c.UNSURE),
+    ("however skewed responses are, by which early residuals are clipped: at {:g} times", poisson.EARLY_BOUND),
+    ("tail index is centred at {:g}, and", poisson.COUNT_TAILS.index),
+    ("They reach up to {:g} times the mean response", c.REACH * c.LEAST_CEILING),
     ("The pursuit has {:g} of the budget where features are selected and 0.25", newton.SELECTS),
     ("and {:g} where all are taken, or", newton.TAKES_ALL),
     ("or {:g} where these are too many for intervals", newton.TAKES_MANY),
@@ -146,7 +171,7 @@ def test_words_for_numbers():
     assert "each clipped at twice the typical squared norm" in SENTENCES
     assert c.ROUGH_ROWS == 2
     assert "the square of half of what the clip leaves out" in SENTENCES
-    assert c.SCORE_BIAS == c.ROW_BIAS == 1 / 2
+    assert inference.SCORE_BIAS == c.ROW_BIAS == 1 / 2
     assert c.REFERENCE_POWER == 1.5
     assert "released after the tenth and the thirtieth" in SENTENCES
     assert c.RESCALED == (11, 31)
@@ -184,6 +209,7 @@ def names_of_the_code():
     return names
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_every_name_that_the_page_gives_is_in_the_code(page, names_of_the_code):
     named = {each for each in named_in(PAGES[page]) if re.fullmatch(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", each)}

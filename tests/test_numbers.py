@@ -10,9 +10,15 @@ import dpsparse
 SOURCE = Path(dpsparse.__file__).parent
 # Where the numbers of a package stand; a family has its own file.
 HOMES = {
-    "algorithms/pursuit": {"pursuit_constants.py", "budget.py", "newton_budget.py", "reference_budget.py"},
+    "algorithms/pursuit": {
+        "pursuit_constants.py",
+        "budget.py",
+        "newton_budget.py",
+        "counts_budget.py",
+        "reference_budget.py",
+    },
     "inference": {"inference_constants.py"},
-    "families": {"robust_linear.py", "binomial.py", "estimands.py"},
+    "families": {"robust_linear.py", "binomial.py", "poisson.py", "estimands.py"},
     "learning": {"learning_constants.py", "table_prices.py"},
 }
 # What needs no name: nothing, one, two, a half.

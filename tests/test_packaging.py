@@ -17,9 +17,14 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 PACKAGE = Path(dpsparse.__file__).parent
 
 # Where the name to import is not the name to install.
-DISTRIBUTIONS = {"sklearn": "scikit-learn", "dp_accounting": "dp-accounting", "distributed": "dask"}
+DISTRIBUTIONS = {
+    "sklearn": "scikit-learn",
+    "dp_accounting": "dp-accounting",
+    "distributed": "dask",
+    "docx": "python-docx",
+}
 # Extras for users; the others are for contributors.
-USERS_EXTRAS = ("accounting", "app", "postgres", "dask", "data", "zarr", "cuda")
+USERS_EXTRAS = ("accounting", "app", "postgres", "dask", "data", "word", "zarr", "cuda")
 
 SCHEMAS = {
     "vendor.github-workflows": ".github/workflows/*.yml",

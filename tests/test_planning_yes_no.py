@@ -47,6 +47,7 @@ def test_targets_are_reached():
     assert forecast.share_for_effect(forecast.effect_for_share(0.2)) == pytest.approx(0.2)
 
 
+@pytest.mark.slow
 def test_too_many_effects_have_no_intervals():
     small = plan(1_000, 20, 20, 1.0, share_of_yes=0.4)
     assert (small.has_intervals, small.interval_width) == (False, math.inf)
@@ -59,14 +60,15 @@ def test_too_many_effects_have_no_intervals():
 
 
 # No constant was fitted on these.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shape", "share", "known"),
     [
         ((6_000, 40, 3, 1.0), 0.35, True),
-        pytest.param((6_000, 40, 3, 1.0), 0.35, False, marks=pytest.mark.slow),
-        pytest.param((12_000, 150, 4, 0.7), 0.15, True, marks=pytest.mark.slow),
-        pytest.param((9_000, 6, 6, 1.0), 0.25, True, marks=pytest.mark.slow),
-        pytest.param((25_000, 30, 2, 0.5), 0.06, False, marks=pytest.mark.slow),
+        ((6_000, 40, 3, 1.0), 0.35, False),
+        ((12_000, 150, 4, 0.7), 0.15, True),
+        ((9_000, 6, 6, 1.0), 0.25, True),
+        ((25_000, 30, 2, 0.5), 0.06, False),
     ],
 )
 def test_fits_are_as_accurate_as_forecast(shape, share, known):
@@ -100,6 +102,7 @@ def test_a_share_lies_between_0_and_1(share):
         plan(1_000, 10, 2, 1.0, share_of_yes=share)
 
 
+@pytest.mark.slow
 def test_odds_ratios_are_of_yes_and_no():
     with pytest.raises(ValueError, match="give share_of_yes"):
         plan(1_000, 10, 2, 1.0).smallest_odds_ratio  # noqa: B018

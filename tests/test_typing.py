@@ -21,6 +21,8 @@ import warnings
 import numpy as np
 
 import dpsparse
+from sklearn.pipeline import make_pipeline
+
 from dpsparse import (
     AdaHuber,
     AdaHuberCV,
@@ -35,13 +37,19 @@ from dpsparse import (
     PrivacyLedger,
     PrivacyRecord,
     PrivateSparseClassifier,
+    PrivateSparsePoissonRegressor,
     PrivateSparseRegressor,
+    PrivateSparseTwoPartRegressor,
     Streamed,
     UnreadResponsesWarning,
+    check_pipeline,
+    compare_models,
     evaluate,
     fit_and_evaluate,
+    formula_frame,
     load_model,
     plan,
+    plot_budget,
     read_bounds,
     read_table,
     save_model,
@@ -58,8 +66,11 @@ needed: int = forecast.n_for_effect(0.5)
 
 ledger = PrivacyLedger("budget.db")
 ledger.grant("trial", epsilon=3.0, delta=1e-6)
+plot_budget(ledger, "trial").set_title("spent so far")
 classifier = PrivateSparseClassifier(sparsity=1, positive="yes").fit(X, ["yes", "no"] * 25)
 probabilities = classifier.predict_proba(X)
+counts = PrivateSparsePoissonRegressor(sparsity=1).fit(X, y, exposure=y)
+costs_in_two_parts = PrivateSparseTwoPartRegressor(sparsity=1).fit(X, y)
 model = PrivateSparseRegressor(sparsity="auto", epsilon=1, feature_center=center, ledger=ledger, dataset="trial")
 try:
     model = model.fit(X, y, progress=lambda done, total: None)
@@ -72,6 +83,9 @@ text: str = model.summary()
 predictions = model.predict(X)
 save_model(model, "model.json")
 again = load_model("model.json")
+features, costs = formula_frame("cost ~ age", {})
+check_pipeline(make_pipeline(PrivateSparseRegressor())).fit(X, y)
+latex: str = compare_models([model, again], names=["fitted", "read"]).to_latex()
 found: Evaluation = evaluate(again, X, y, epsilon=0.5, ledger=ledger, dataset="trial")
 better: bool = found.improvement.low > 0
 held_out: Evaluation = fit_and_evaluate(PrivateSparseRegressor(), X, y, holdout=0.2).evaluation

@@ -22,21 +22,27 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from dpsparse.algorithms.evaluation_means import MeanPlan, release_means
 from dpsparse.algorithms.evaluation_outcomes import OutcomePlan, OutcomeScores, release_outcomes
 from dpsparse.algorithms.evaluation_sums import EvaluationPlan, Scores, release_scores
 from dpsparse.data.as_table import MemoryTable, as_table, in_memory
 from dpsparse.data.missing_responses import responses_of
+from dpsparse.data.people_split import Split
+from dpsparse.data.person_ids import people_of, without_ids
 from dpsparse.data.public_units import public_units
-from dpsparse.data.raw_data import RawData
+from dpsparse.data.raw_data import RawData, refuse_beside
+from dpsparse.engine.people import People
 from dpsparse.estimators._private import MIN_ROWS, PrivateEstimator
 from dpsparse.estimators._pursuit import PursuitEstimator
-from dpsparse.estimators._raw_fit import raw_schedule
 from dpsparse.estimators._types import LedgerLocation, Progress
+from dpsparse.families.estimands import LOG_MEAN, LOG_ODDS
 from dpsparse.model.evaluation_result import Evaluation
+from dpsparse.model.exposures import exposure_name, is_log_mean
+from dpsparse.model.odds import odds_ratio
 from dpsparse.model.released import LinearModel
 from dpsparse.model.table_predictions import ModelTable
 from dpsparse.privacy.accounting.commitment import Commitment, in_part
@@ -92,6 +98,7 @@ def evaluate(
     delta: float | None = None,
     ledger: LedgerLocation = None,
     dataset: str | None = None,
+    person: Any = None,
     records_per_person: int = 1,
     adjacency: Adjacency = "replace-one",
     random_state: Any = None,
@@ -125,8 +132,11 @@ def evaluate(
         Where the budget of `dataset` is kept. It is charged before anything is released.
     dataset : str or None, default=None
         The name under which that budget was granted.
+    person : array-like of shape (n_samples,) or None, default=None
+        Whose row it is, as in `fit`. One row stands for each person, and the guarantee is to people with any number of
+        rows.
     records_per_person : int, default=1
-        The most rows one person may have in X.
+        The most rows one person may have in X, where no ids say it.
     adjacency : {"replace-one", "zero-out-one"}, default="replace-one"
         Which tables the guarantee covers: one record changed to any other, or blanked. n is public in both.
     random_state : int, RandomState or None, default=None
@@ -164,18 +174,26 @@ def evaluate(
     released = released_model(model)
     if released.reads_cells:
         cells = ModelTable(released, X)
-        n, predictions = cells.n_records, cells.predictions
+        n, predictions, exposures = cells.n_records, cells.predictions, cells.exposures
     else:
-        table, line = as_table(X), released.for_statistic()
-        (n, _), predictions = table.shape, lambda: np.asarray(table.predict(line), dtype=np.float64)
+        table = as_table(X)
+        n, _ = table.shape
+        exposures = cache(lambda: np.asarray(released.for_statistic().exposures(X), dtype=np.float64))
+
+        def predictions() -> NDArray[np.float64]:
+            if is_log_mean(released):
+                return np.asarray(released.predict(X), dtype=np.float64)
+            return np.asarray(released.predicted(table.predict), dtype=np.float64)
+
     return evaluate_records(
         released,
         n,
-        lambda: (responses_of(y, n, released.classes), predictions()),
+        lambda: (responses_of(y, n, released.classes), predictions(), exposures()),
         epsilon=epsilon,
         delta=delta,
         ledger=ledger,
         dataset=dataset,
+        people=None if person is None else people_of(person, n),
         records_per_person=records_per_person,
         adjacency=adjacency,
         random_state=random_state,
@@ -185,36 +203,55 @@ def evaluate(
 def evaluate_records(
     model: LinearModel,
     n_records: int,
-    read: Callable[[], tuple[NDArray[np.float64], NDArray[np.float64]]],
+    read: Callable[[], tuple[NDArray[np.float64], NDArray[np.float64], ArrayLike]],
     *,
     epsilon: float,
     delta: float | None = None,
     ledger: LedgerLocation = None,
     dataset: str | None = None,
+    people: People | None = None,
     records_per_person: int = 1,
     adjacency: Adjacency = "replace-one",
     random_state: Any = None,
 ) -> Evaluation:
     """`evaluate` for records wherever they are.
 
-    `read` gives responses, NaN where there is none, and predictions. It is called once the cost is reserved, and a
-    failure is refunded. Predictions of a yes/no response are log odds. The others are as in `evaluate`.
+    `read` gives responses, NaN where there is none, predictions, and exposures, 1 where there are none. It is called
+    once the cost is reserved, and a failure is refunded. Predictions of a yes/no response are log odds. `people` says
+    whose records they are: one of each person's is evaluated. The others are as in `evaluate`.
     """
     spender = _Evaluator(epsilon, delta, adjacency, records_per_person, random_state, ledger, dataset)
     spender._check_guarantee()
     if n_records < MIN_ROWS:
         raise ValueError(f"X has {n_records} rows; evaluate needs at least {MIN_ROWS}")
-    meter = spender._open_meter(n_records)
-    plan = cache(lambda guarantee: _plan_of(guarantee, n_records, model.classes is not None).commitment)
+    if model.exposure is not None and exposure_name(model) is None:
+        raise ValueError(
+            "the exposure of this model was given beside X, and an evaluation would not know it: fit with the exposure "
+            "as a column of X"
+        )
+    n_all = n_records
+    n_rows: int | None = None
+    rows: Any = slice(None)
+    if people is not None:
+        n_rows, n_records, rows = n_records, people.n_people, people.order[people.chosen]
+        _require_people(n_records)
+    meter = spender._open_meter(n_records, n_rows)
+    plan = cache(lambda guarantee: _plan_of(guarantee, n_records, model.estimand).commitment)
     with spender._reserved(meter, plan, estimator="evaluate"):
-        responses, predictions = read()
+        responses, predictions, exposures = (np.broadcast_to(each, n_all)[rows] for each in read())
         spender._warn_if_weak(meter)
-    scores = _scores(meter, model, responses, predictions)
+    scores = _scores(meter, model, responses, predictions, exposures)
     return model.evaluation_of(scores, meter.record())
 
 
 def fit_and_evaluate(
-    estimator: PursuitEstimator, X: Any, y: Any = None, *, holdout: float = 0.2, progress: Progress = None
+    estimator: PursuitEstimator,
+    X: Any,
+    y: Any = None,
+    *,
+    person: Any = None,
+    holdout: float = 0.2,
+    progress: Progress = None,
 ) -> FittedAndEvaluated:
     """Fit on some of the records and evaluate on the others, all for one guarantee.
 
@@ -230,8 +267,11 @@ def fit_and_evaluate(
         Finite features, unless the estimator has ``missing="center"``, or a raw table.
     y : array-like of shape (n_samples,) or None
         Responses, finite under the same condition; None for a raw table.
+    person : array-like of shape (n_samples,), str or None, default=None
+        Whose row it is, as in `fit`: people are held out then, with all their rows, and one row of each is evaluated.
+        A raw table names its column in `read_table`.
     holdout : float, default=0.2
-        The share of the rows to hold out.
+        The share of the rows, or of the people, to hold out.
     progress : callable or None, default=None
         As in `PrivateSparseRegressor.fit`.
 
@@ -256,14 +296,18 @@ def fit_and_evaluate(
         )
     model = clone(estimator)
     model._check_parameters()
+    model._expose(X, person=person)
+    if model._has_text(X):
+        X, y, person = model._as_raw(X, y, person), None, None
     if isinstance(X, RawData):
+        refuse_beside(y, person)
         return _fit_and_evaluate_raw(model, X, holdout, progress)
+    X, ids = without_ids(X, person)
     table = in_memory(X, "fit_and_evaluate")
     n, d = model._public_shape(table, y)
-    held_out = held_out_rows(n, holdout)
-    training = np.flatnonzero(~held_out)
-    meter = model._open_meter(n)
-    planned = cache(lambda guarantee: _plan(guarantee, model, (len(training), d), n - len(training)))
+    split = Split.of(ids, n, lambda count: held_out_rows(count, holdout))
+    meter = model._open_meter(split.n_people, split.n_rows)
+    planned = cache(lambda guarantee: _plan(guarantee, model, split, d))
     with model._reserved(meter, planned, estimator="fit_and_evaluate"):
         response = model._validated(table, y, (n, d))
         public_units(model.feature_center, model.feature_scale, range(d) if table.names is None else table.names)
@@ -271,49 +315,63 @@ def fit_and_evaluate(
         if model._must_check_finite() and not model._allow_missing:
             rows.require_finite()
     # A data frame keeps its names.
-    _fit_part(meter, len(training), model, table.take(training), model._part_of(y, response, training), progress)
-    predictions = MemoryTable(table.take(np.flatnonzero(held_out))).predict(model.released_.for_statistic())
-    return _evaluate_part(meter, model, response[held_out], predictions)
+    X, y = table.take(split.training), model._part_of(y, response, split.training)
+    _fit_part(meter, split.n_training, model, X, y, progress, split.training_ids)
+    released, others = model.released_, table.take(split.held_out)
+    table_of_others = MemoryTable(others)
+    predictions = released.predict(others) if model._is_log_mean else released.predicted(table_of_others.predict)
+    return _evaluate_part(meter, model, response[split.held_out], predictions, released.exposures(others))
 
 
 def _fit_and_evaluate_raw(
     model: PursuitEstimator, data: RawData, holdout: float, progress: Progress
 ) -> FittedAndEvaluated:
     """`fit_and_evaluate` on a raw table: what its columns are is learned from the training part too."""
-    n = data.table.n_records
+    n = data.n_people
     held_out_rows(n, holdout)
     modulus = Fraction(holdout).limit_denominator(_LONGEST_PATTERN).denominator
     pattern = held_out_rows(MIN_ROWS * modulus, holdout)[:modulus]
     training, held_out = data.part(modulus, np.flatnonzero(~pattern)), data.part(modulus, np.flatnonzero(pattern))
-    meter = model._open_meter(n)
+    meter = model._open_meter(n, data.n_rows)
     planned = cache(
         lambda guarantee: _in_parts(
-            raw_schedule(model, training, guarantee).commitment,
-            _plan_of(guarantee, held_out.table.n_records, model._is_yes_no).commitment,
+            model._raw_schedule(training, guarantee).commitment,
+            _plan_of(guarantee, held_out.n_people, _estimand_of(model)).commitment,
         )
     )
     with model._reserved(meter, planned, estimator="fit_and_evaluate"):
         model._warn_if_weak(meter)
-    _fit_part(meter, training.table.n_records, model, training, None, progress)
-    table = ModelTable(model.released_, held_out.table)
-    return _evaluate_part(meter, model, table.responses(), table.predictions())
+    _fit_part(meter, training.n_people, model, training, None, progress)
+    table = ModelTable(model.released_, held_out.standing)
+    return _evaluate_part(meter, model, table.responses(), table.predictions(), table.exposures())
 
 
-def _fit_part(meter: Meter, n_records: int, model: PursuitEstimator, X: Any, y: Any, progress: Progress) -> None:
+def _fit_part(
+    meter: Meter, n_records: int, model: PursuitEstimator, X: Any, y: Any, progress: Progress, person: Any = None
+) -> None:
     model._shared_meter = MeterShare(meter, meter.guarantee, n_records, part=TRAINING, name=FIT_NAME)
     try:
-        model.fit(X, y, progress=progress)
+        model.fit(X, y, person=person, progress=progress)
     finally:
         del model._shared_meter
 
 
 def _evaluate_part(
-    meter: Meter, model: PursuitEstimator, responses: NDArray[np.float64], predictions: NDArray[np.float64]
+    meter: Meter,
+    model: PursuitEstimator,
+    responses: NDArray[np.float64],
+    predictions: NDArray[np.float64],
+    exposures: ArrayLike,
 ) -> FittedAndEvaluated:
     share = MeterShare(meter, meter.guarantee, len(responses), part=HELD_OUT, name=HELD_OUT_NAME)
-    scores = _scores(share, model.released_, responses, predictions)
+    scores = _scores(share, model.released_, responses, predictions, exposures)
     model._publish(replace(model.released_, privacy=meter.record(), scores=scores))
     return FittedAndEvaluated(model, model.released_.evaluation_of(scores, meter.record()))
+
+
+def _require_people(n_people: int) -> None:
+    if n_people < MIN_ROWS:
+        raise ValueError(f"person names {n_people} person; evaluate needs at least {MIN_ROWS} people")
 
 
 def held_out_rows(n_records: int, holdout: float) -> NDArray[np.bool_]:
@@ -345,15 +403,22 @@ def released_model(model: Any) -> LinearModel:
     return model
 
 
-def _plan_of(guarantee: Guarantee, n_records: int, is_yes_no: bool) -> EvaluationPlan | OutcomePlan:
-    """The releases of an evaluation of so many records."""
-    return OutcomePlan(guarantee, n_records) if is_yes_no else EvaluationPlan(guarantee)
+def _plan_of(guarantee: Guarantee, n_records: int, estimand: str | None) -> EvaluationPlan | OutcomePlan | MeanPlan:
+    """The releases of an evaluation of so many records, of a model of an estimand."""
+    if estimand == LOG_ODDS.name:
+        return OutcomePlan(guarantee, n_records)
+    return MeanPlan(guarantee) if estimand == LOG_MEAN.name else EvaluationPlan(guarantee)
 
 
-def _plan(guarantee: Guarantee, model: PursuitEstimator, training: tuple[int, int], n_held_out: int) -> Commitment:
+def _estimand_of(model: PursuitEstimator) -> str | None:
+    estimand = model._family.estimand
+    return None if estimand is None else estimand.name
+
+
+def _plan(guarantee: Guarantee, model: PursuitEstimator, split: Split, d: int) -> Commitment:
     """The releases of the fit and of the evaluation: both have the whole guarantee, each on its own part."""
-    evaluation = _plan_of(guarantee, n_held_out, model._is_yes_no).commitment
-    return _in_parts(model._schedule(guarantee, *training).commitment, evaluation)
+    evaluation = _plan_of(guarantee, split.n_held_out, _estimand_of(model)).commitment
+    return _in_parts(model._schedule(guarantee, split.n_training, d, rows=split.rows).commitment, evaluation)
 
 
 def _in_parts(fit: Commitment, evaluation: Commitment) -> Commitment:
@@ -361,9 +426,17 @@ def _in_parts(fit: Commitment, evaluation: Commitment) -> Commitment:
 
 
 def _scores(
-    meter: Meter, model: LinearModel, responses: NDArray[np.float64], predictions: NDArray[np.float64]
+    meter: Meter,
+    model: LinearModel,
+    responses: NDArray[np.float64],
+    predictions: NDArray[np.float64],
+    exposures: ArrayLike,
 ) -> Scores | OutcomeScores:
-    plan, constant = _plan_of(meter.guarantee, len(responses), model.classes is not None), model.constant_prediction
+    plan, constant = _plan_of(meter.guarantee, len(responses), model.estimand), model.constant_prediction
     if isinstance(plan, OutcomePlan):
         return release_outcomes(meter, plan, responses, predictions, constant)
+    if isinstance(plan, MeanPlan):
+        with np.errstate(all="ignore"):
+            means = odds_ratio(constant) * np.asarray(exposures)
+        return release_means(meter, plan.commitment, responses, predictions, means, None)
     return release_scores(meter, plan.commitment, responses, predictions, constant, model.response_scale)

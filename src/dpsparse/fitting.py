@@ -12,27 +12,44 @@ from dpsparse.data.inputs import Given, open_input
 from dpsparse.engine.refusals import NOT_FINITE, NOT_FINITE_IN_FILE
 from dpsparse.estimators._pursuit import PursuitEstimator
 from dpsparse.estimators.sparse_classifier import PrivateSparseClassifier
+from dpsparse.estimators.sparse_poisson import PrivateSparsePoissonRegressor
 from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
 from dpsparse.estimators.tuning import tune
+from dpsparse.estimators.two_part_regressor import PrivateSparseTwoPartRegressor
 from dpsparse.evaluation import fit_and_evaluate
 from dpsparse.families.estimands import EstimandName
 from dpsparse.model.released import LinearModel
 from dpsparse.model.unread_responses import refuse_unread
 from dpsparse.schema import FileError
 
-FamilyName = Literal["linear", "binomial"]
+FamilyName = Literal["linear", "binomial", "poisson", "two-part"]
 NO_ESTIMAND = (
-    "--estimand is for numbers, and a yes/no response has odds: leave it out, or fit numbers with --family linear; "
-    "nothing was spent"
+    "--estimand is for numbers: a yes/no response has odds, and the mean of a count or a cost has ratios; leave it "
+    "out, or fit numbers with --family linear; nothing was spent"
 )
 IS_YES_OR_NO = (
     "--family linear: a label of yes is given (--positive, or positive of the bounds file or the store), so the "
     "response is yes or no; leave one of the two out; nothing was spent"
 )
 NO_RESPONSE_UNITS = (
-    "the bounds have a centre or a scale of the response, and a yes/no response has none: delete them there, or fit "
-    "numbers with --family linear; nothing was spent"
+    "the bounds have a centre or a scale of the response, which only --family linear uses: delete them there, or fit "
+    "numbers with it; nothing was spent"
 )
+NO_LABEL = (
+    "--family poisson: a label of yes is given (--positive, or positive of the bounds file or the store), so the "
+    "response is yes or no; leave one of the two out; nothing was spent"
+)
+NO_EXPOSURE = "--exposure is for counts and costs: give --family poisson, or leave it out; nothing was spent"
+NOT_IN_TWO_PARTS = {
+    "estimand": "--estimand is for one part, and two parts have the mean: leave it out; nothing was spent",
+    "positive": "--positive is for yes/no responses, and in two parts a response above 0 is a yes: leave it out, also "
+    "of the bounds or the store; nothing was spent",
+    "person": "--person is not for two parts: give one row for each person, or say with --records-per-person how many "
+    "rows one may have; nothing was spent",
+    "units": "the bounds have a centre or a scale of the response, and a response in two parts has none: delete them "
+    "there; nothing was spent",
+    "tune": "--family two-part is not tuned: fit it with --sparsity auto, or a number; nothing was spent",
+}
 
 
 @dataclass(frozen=True)
@@ -41,8 +58,10 @@ class FileFit:
 
     `data` is a table, or the folder of a store, which knows its target. The `family` says what the response is: a
     number, "linear", or yes or no, "binomial"; None is the latter where a label of yes is given, by `positive`, the
-    bounds or the store. `drop` names further columns to leave out, as the bounds file does, and `holdout` is the share
-    of the records to hold out. The others are as in `PrivateSparseRegressor`.
+    bounds or the store; a count or a cost, "poisson", may have an `exposure`, a column; a cost that is mostly 0 may be
+    "two-part". `drop` names further columns to leave out, as the bounds file does, `person` the column that says whose
+    record it is, and `holdout` is the share of the records to hold out. The others are as in
+    `PrivateSparseRegressor`.
 
     Examples
     --------
@@ -65,11 +84,13 @@ class FileFit:
     estimand: EstimandName | None = None  # the mean of a number, unless another is named
     family: FamilyName | None = None
     positive: str | None = None
+    exposure: str | None = None
     delta: float | None = None
     bounds: Any = None
     drop: Sequence[str] = ()
     separator: str | None = None
     encoding: str = "utf-8"
+    person: str | None = None
     records_per_person: int = 1
     ledger: Any = None
     dataset: str | None = None
@@ -83,16 +104,38 @@ class FileFit:
             self.bounds,
             drop=self.drop,
             positive=self.positive,
+            exposure=self.exposure,
+            person=self.person,
             separator=self.separator,
             encoding=self.encoding,
         )
+        if self.family != "poisson" and self.exposure is not None:
+            raise FileError(NO_EXPOSURE)
+        if self.family == "two-part":
+            self._require_parts(given)
+            return given
         if self.family == "linear" and given.positive is not None:
             raise FileError(IS_YES_OR_NO)
-        if self._is_yes_or_no(given) and self.estimand is not None:
+        if self.family == "poisson" and given.positive is not None:
+            raise FileError(NO_LABEL)
+        has_ratios = self._is_yes_or_no(given) or self.family == "poisson"
+        if has_ratios and self.estimand is not None:
             raise FileError(NO_ESTIMAND)
-        if self._is_yes_or_no(given) and given.has_response_units:
+        if has_ratios and given.has_response_units:
             raise FileError(NO_RESPONSE_UNITS)
         return given
+
+    def _require_parts(self, given: Given) -> None:
+        """Refuse what a response in two parts has not."""
+        had = {
+            "estimand": self.estimand,
+            "positive": given.positive,
+            "person": self.person,
+            "units": given.has_response_units or None,
+        }
+        for name, value in had.items():
+            if value is not None:
+                raise FileError(NOT_IN_TWO_PARTS[name])
 
     def _is_yes_or_no(self, given: Given) -> bool:
         return self.family == "binomial" or given.positive is not None
@@ -120,6 +163,8 @@ class FileFit:
         Returns the released model of the chosen one, its place among the candidates, and what the user should know
         before relying on it.
         """
+        if self.family == "two-part":
+            raise FileError(NOT_IN_TWO_PARTS["tune"])
         notes: list[str] = []
         X, y = given.read()
         with collected(notes), explained(self.data):
@@ -141,8 +186,12 @@ class FileFit:
             "ledger": self.ledger,
             "dataset": self.dataset,
         }
+        if self.family == "two-part":
+            return PrivateSparseTwoPartRegressor(**shared, **given.parameters)
         if self._is_yes_or_no(given):
             return PrivateSparseClassifier(**shared, **given.parameters)
+        if self.family == "poisson":
+            return PrivateSparsePoissonRegressor(**shared, **given.parameters)
         return PrivateSparseRegressor(**shared, **given.parameters, estimand=self.estimand or "mean")
 
 

@@ -128,6 +128,7 @@ def r2_of(errors):
     return at
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.05, 0.5, 0.95])
 @pytest.mark.parametrize("law", ["normal", "t"])
 def test_the_stated_sampling_error_of_r2_is_that_of_the_records(share, law):

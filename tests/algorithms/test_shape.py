@@ -11,7 +11,7 @@ SOURCE = Path(dpsparse.__file__).parent
 FILES = sorted(
     file for package in ("algorithms", "inference", "families", "learning") for file in (SOURCE / package).rglob("*.py")
 )
-MOST_FIELDS, MOST_METHODS, MOST_LINES = 12, 15, 400
+MOST_FIELDS, MOST_METHODS, MOST_LINES = 14, 15, 400
 BRANCHES = (ast.If, ast.IfExp, ast.For, ast.While, ast.ExceptHandler, ast.With, ast.Assert, ast.comprehension)
 
 

@@ -253,6 +253,7 @@ def test_nothing_that_is_shown_before_spending_depends_on_a_cell(client, work, d
     assert shown[0] == shown[1]
 
 
+@pytest.mark.slow
 def test_names_of_columns_are_text_and_nothing_else(client, work, data, tmp_path):
     names = ["<script>alert(1)</script>", 'a"b', "it's & more", "{{ csrf }}", "../..", "cost"]
     pd.DataFrame([range(6)] * 30, columns=names).to_csv(data / "odd<b>.csv", index=False)
@@ -293,6 +294,7 @@ def test_the_forecast_is_that_of_plan(client, work):
     assert "must be a number" in client.get("/forecast?epsilon=&sparsity=4").text
 
 
+@pytest.mark.slow
 def test_a_slider_answers_about_as_fast_as_the_server_can(client, work, record_property):
     client.choose("people.csv")
     client.columns("cost")
@@ -453,6 +455,7 @@ ENTRIES = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(
     st.builds(
         Settings,

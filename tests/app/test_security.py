@@ -146,6 +146,7 @@ def test_a_folder_has_one_program(work):
         Workspace(work.folder)
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_an_idle_page_at_once(program, capfd):
     running = program(script=Path(__file__).parent / "last_words.py")
     # A browser keeps its connection, and may open one that it does not use yet.

@@ -112,6 +112,7 @@ def test_the_script_and_the_notebook_carry_the_ledger_without_its_password(tmp_p
     assert json.dumps(given["ledger"]) in "".join(json.loads(notebook)["cells"][2]["source"])
 
 
+@pytest.mark.slow
 def test_the_same_confirmation_twice_is_one_fit(client, work, ended):
     client.ready()
     shown = client.get("/spend")
@@ -128,6 +129,7 @@ def test_the_same_confirmation_twice_is_one_fit(client, work, ended):
     assert shown.hidden("ticket") != sent["ticket"]
 
 
+@pytest.mark.slow
 def test_tabs_that_race_with_one_confirmation_spend_once(url, client, work, ended):
     client.ready()
     shown = client.get("/spend")
@@ -145,6 +147,7 @@ def test_tabs_that_race_with_one_confirmation_spend_once(url, client, work, ende
     assert len(events(work, "reserve")) == 1
 
 
+@pytest.mark.slow
 def test_the_last_of_the_budget_is_spent_once(client, work, ended):
     client.choose("people.csv")
     client.columns("cost", drop=["id"])
@@ -238,6 +241,7 @@ def test_an_error_of_the_fit_says_what_it_cost(client, work, ended, monkeypatch)
     assert "Its charge stands: epsilon 1 is spent" in shown.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("every", "ends"), [(1, "The fit failed"), (3, "The report")])
 def test_responses_that_could_not_be_read_are_said_or_fail_the_fit(client, work, ended, data, seeded, every, ends):
     header, *lines = (data / "people.csv").read_text().splitlines()
@@ -270,6 +274,7 @@ def test_the_model_is_on_disk_before_the_page_hears_of_it(client, work, ended, m
     assert seen == [("started", False), ("done", True)]
 
 
+@pytest.mark.slow
 def test_a_restart_finds_what_was_done_and_what_was_lost(client, work, ended, tmp_path):
     client.ready()
     done = work.jobs.get(ended(client.spend()).path.rpartition("/")[2])

@@ -77,6 +77,7 @@ def test_the_way_to_odds_ratios(tab, url, work, table, artifacts, seeded):
     assert job.model.classes == ("not denied", "denied")
 
 
+@pytest.mark.slow
 def test_what_is_chosen_is_kept_and_checked(client, work, table):
     client.choose("people.csv")
     form = {"family": "binomial", "response_positive": " denied ", "response_center": "not read"}

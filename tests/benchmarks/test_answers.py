@@ -29,6 +29,7 @@ def skewed():
     return X, 3e6 * (1 + X @ [1.0, -2e-4] + np.exp(0.5 * X[:, 0]) * (np.exp(rng.standard_normal(600)) - np.exp(0.5)))
 
 
+@pytest.mark.slow
 def test_the_reference_of_a_mean_is_ols(load, skewed):
     sm = pytest.importorskip("statsmodels.api")
     X, y = skewed

@@ -183,6 +183,7 @@ def test_an_exact_fit_is_consistent_and_another_is_not(honesty, load, monkeypatc
     assert honesty.consistency(design, True, "typical", 1) == pytest.approx(0.5, abs=0.05)
 
 
+@pytest.mark.slow
 def test_real_tables_are_split_and_scored(load, tmp_path):
     real_tables = load("real_tables")
     rng = np.random.default_rng(10)

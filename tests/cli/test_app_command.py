@@ -37,6 +37,7 @@ def test_what_is_wrong_is_said_before_the_page_starts(arguments, message, tmp_pa
     assert "secret" not in told
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is a signal of POSIX systems")
 def test_ctrl_c_is_the_usual_end(tmp_path):
     pytest.importorskip("uvicorn", reason='the page is not installed: pip install "dpsparse[app]"')

@@ -5,9 +5,10 @@ import stat
 import traceback
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import pytest
 
-from dpsparse import DPIHTH, LedgerError, PrivateSparseRegressor, load_model
+from dpsparse import DPIHTH, LedgerError, PrivateSparseRegressor, load_model, plot_budget
 from dpsparse.cli import main
 from dpsparse.datasets import make_heavy_tailed
 
@@ -54,6 +55,20 @@ def test_show_has_a_table_a_bar_and_a_head(ledger, capsys):
     assert balance["epsilon_spent"] == pytest.approx(1.0)
     assert 0 < balance["epsilon_left"] < 2
     assert balance["fits"] == 1
+
+
+def test_show_draws_what_was_spent_over_time(ledger, capsys, tmp_path):
+    picture = tmp_path / "spent.png"
+    told(capsys, "show", ledger, "trial-[7]", "--out", str(picture))
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    axes = plot_budget(ledger, "trial-[7]")
+    spent, granted = axes.lines
+    assert spent.get_ydata().tolist() == pytest.approx([0.0, 1.0])
+    assert list(granted.get_ydata()) == [2.0, 2.0]
+    plt.close(axes.figure)
+    with pytest.raises(SystemExit):
+        main(["budget", "show", ledger, "--out", str(picture)])
+    assert "--out needs a DATASET" in capsys.readouterr().err
 
 
 def test_history_lists_every_event(ledger, capsys):

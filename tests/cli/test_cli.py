@@ -9,6 +9,7 @@ from PIL import Image
 from dpsparse.cli import main
 
 
+@pytest.mark.slow
 def test_demo_tells_the_whole_story(tmp_path, capsys):
     picture = tmp_path / "demo.png"
     main(["demo", "--out", str(picture)])

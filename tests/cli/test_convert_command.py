@@ -201,6 +201,7 @@ def test_whatever_the_cells_are_the_same_is_said(folder, capsys, options):
     assert "refused" not in told
 
 
+@pytest.mark.slow
 def test_a_file_and_nothing_else_is_converted_and_fitted(folder, capsys):
     """Undeclared text, dates and gaps are kept, and every command that reads files reads the store."""
     people = PEOPLE.assign(joined=[f"{1 + k % 28:02d}/03/2021" for k in range(N)])
@@ -277,6 +278,7 @@ def test_memory_does_not_grow_with_the_table(tmp_path, kind):
     assert int(done.stderr.split()[-1]) < array.nbytes / 2
 
 
+@pytest.mark.slow
 def test_out_names_the_store_too_and_columns_can_be_dropped(folder, capsys):
     main(["convert", "people.csv", "--target", "cost", "--drop", "id", "--out", "store"])
     assert "Use it with: dpsparse fit store" in capsys.readouterr().out

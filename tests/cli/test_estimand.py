@@ -6,6 +6,7 @@ from dpsparse import load_model
 from dpsparse.cli import main
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimand", ["mean", "typical"])
 def test_a_fit_asks_for_an_estimand_and_its_result_says_it(folder, capsys, estimand):
     options = ["--epsilon", "2", "--sparsity", "2", "--estimand", estimand, "--out", "m.json", "--report", "r.html"]
@@ -29,6 +30,7 @@ def test_the_mean_is_the_default_and_nothing_else_is_taken(folder, capsys):
     assert not (folder / "n.json").exists()
 
 
+@pytest.mark.slow
 def test_tuning_keeps_the_estimand(folder):
     options = ["--epsilon", "3", "--sparsity", "1", "--sparsity", "2", "--estimand", "typical", "--out", "t.json"]
     main(["tune", "people.csv", "--target", "cost", *options])

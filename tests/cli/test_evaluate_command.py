@@ -54,6 +54,7 @@ def test_a_missing_response_is_a_blank_record(parts, people, capsys):
     assert shown["scores"]["n_responses"] == pytest.approx(200, abs=30)
 
 
+@pytest.mark.slow
 def test_the_cost_is_in_the_ledger(parts, capsys, failed):
     PrivacyLedger("ledger.db").grant("people", epsilon=1, delta=1e-3)
     options = ["--epsilon", "0.8", "--ledger", "ledger.db", "--dataset", "people"]

@@ -92,6 +92,7 @@ def test_a_report_alone_saves_the_model_beside_it(folder, capsys, monkeypatch, f
     assert "result.json: it exists" in failed(*options, "--report", "result.html")
 
 
+@pytest.mark.slow
 def test_columns_can_be_dropped_by_name_and_by_pattern(folder, capsys, people, failed):
     people.assign(age_note="x").to_csv("people.csv", index=False)
     options = ["--target", "cost", "--epsilon", "8", "--sparsity", "2"]
@@ -312,6 +313,7 @@ def test_public_bounds_are_printed_as_learned_where_they_were_checked(folder, ca
     assert "Units learned" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_store_leaves_to_the_fit_what_nobody_knows(folder, capsys, people):
     (folder / "some.toml").write_text('drop = ["id", "region"]\n[columns.age]\nlow = 20\nhigh = 80\n')
     main(["convert", "people.parquet", "store", "--target", "cost", "--bounds", "some.toml", "--dtype", "float64"])
@@ -366,6 +368,7 @@ def test_commands_say_what_the_releases_say(folder, capsys, fit, change, sentenc
     assert sentence in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sparsity", ["5", "auto"])
 def test_a_file_with_fewer_features_than_asked_for(folder, people, capsys, sparsity):
     people[["age", "smoker", "cost"]].to_csv("people.csv", index=False)

@@ -21,6 +21,7 @@ def model(folder, capsys, fit):
         "median_shift": -0.5,
         "calibration_slope": 1.0,
         "variables": [],
+        "correlations": None,
     }
     (folder / "model.json").write_text(json.dumps(content))
     capsys.readouterr()

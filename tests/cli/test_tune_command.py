@@ -98,6 +98,7 @@ def test_what_cannot_be_done_costs_nothing(folder, capsys, monkeypatch, options,
     assert sorted(path.name for path in folder.iterdir()) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", ["people.npy", "cells"])
 def test_other_tables(folder, capsys, data):
     if data == "cells":

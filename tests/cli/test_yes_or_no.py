@@ -46,6 +46,7 @@ def finds_smoking(model, *names):
     return abs(value - EFFECT) < 0.4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("data", "target", "options", "label"),
     [
@@ -96,7 +97,7 @@ def test_what_cannot_be_is_refused_before_anything_is_spent(loans, failed, capsy
         "--estimand is for numbers": ("answer.csv", "--positive", "denied", "--estimand", "mean"),
         "--family linear: a label of yes is given": ("answer.csv", "--positive", "denied", "--family", "linear"),
         "say which label is yes: --positive LABEL": ("answer.parquet", "--family", "binomial"),
-        "a yes/no response has none": ("answer.csv", "--family", "binomial", "--bounds", "bounds.toml"),
+        "which only --family linear uses": ("answer.csv", "--family", "binomial", "--bounds", "bounds.toml"),
         "has no centre and no scale": ("answer.csv", "--bounds", "both.toml"),
     }
     for words, (data, *options) in refusals.items():
@@ -187,6 +188,7 @@ def test_check_tells_the_holder_of_a_misspelt_label(loans, capsys):
     assert [each for each in found["faults"] + found["remarks"] if each["column"] == "answer"] == []
 
 
+@pytest.mark.slow
 def test_tune_and_records_held_out_pass_the_label_on(loans, capsys):
     options = ["--target", "answer", "--positive", "denied", "--epsilon", "3"]
     main(["tune", "answer.csv", *options, "--sparsity", "1", "--sparsity", "2", "--out", "tuned.json"])

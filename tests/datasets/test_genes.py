@@ -14,6 +14,7 @@ needs_files = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 @needs_files
 def test_nci60():
     X, y = fetch_nci60(return_X_y=True)
@@ -27,6 +28,7 @@ def test_nci60():
     assert np.corrcoef(bunch.data["KRT19"], bunch.target)[0, 1] == pytest.approx(0.58, abs=0.01)
 
 
+@pytest.mark.slow
 @needs_files
 def test_metabric():
     X, y = fetch_metabric(return_X_y=True)

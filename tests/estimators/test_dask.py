@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from distributed import Client, LocalCluster
+from shares import one_in
 
 from dpsparse import DPIHTH, DPIHTL, DPSLR, AdaHuber, PrivacyLedger, PrivateSparseRegressor, tune
 from dpsparse.algorithms.iht import private_iht
@@ -97,13 +98,16 @@ def fatal_once(query, path):
     return evaluate
 
 
-@pytest.mark.parametrize(
-    ("model", "module", "name"),
-    [(MODELS[0], queries, "gradient_sums"), (MODELS[0], session, "pick_sums"), (MODELS[1], private_iht, "loss_sums")],
-)
-@pytest.mark.parametrize("persisted", [True, False])
-def test_a_worker_killed_in_mid_pass_changes_no_bit(model, module, name, persisted, dask_client, tmp_path, monkeypatch):
-    X, y = data()
+KILLING = {
+    "gradient_sums": (MODELS[0], queries),
+    "pick_sums": (MODELS[0], session),
+    "loss_sums": (MODELS[1], private_iht),
+}
+
+
+@pytest.mark.parametrize(("name", "persisted"), one_in(2, [*KILLING], [True, False]))
+def test_a_worker_killed_in_mid_pass_changes_no_bit(name, persisted, dask_client, tmp_path, monkeypatch):
+    (model, module), (X, y) = KILLING[name], data()
     expected = model.fit(X, y).coef_.copy()
     lazy = da.from_array(X, chunks=(500, D))
     before = set(dask_client.nthreads())

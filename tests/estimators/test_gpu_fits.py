@@ -5,7 +5,15 @@ import gc
 import numpy as np
 import pytest
 
-from dpsparse import DPIHTH, DPIHTL, DPSLR, PrivateSparseClassifier, PrivateSparseRegressor, Streamed
+from dpsparse import (
+    DPIHTH,
+    DPIHTL,
+    DPSLR,
+    PrivateSparseClassifier,
+    PrivateSparseRegressor,
+    PrivateSparseTwoPartRegressor,
+    Streamed,
+)
 from dpsparse.data.public_units import STANDARDIZED
 
 try:
@@ -59,6 +67,15 @@ def test_yes_or_no_has_the_bits_of_the_cpu(table, units):
         np.testing.assert_array_equal(model.fit(stored, labels).coef_, expected)
     if X.dtype != torch.bfloat16:
         np.testing.assert_array_equal(model.fit(Streamed(X.cpu().numpy()), y > 0).coef_, expected)
+
+
+@pytest.mark.parametrize("units", [STANDARDIZED, {}], ids=["units known", "units unknown"])
+def test_two_parts_have_the_bits_of_the_cpu(table, units):
+    X, same, y = table
+    model = PrivateSparseTwoPartRegressor(sparsity=3, epsilon=4.0, random_state=0, **units)
+    expected = model.fit(same, y).coef_.copy()
+    assert np.count_nonzero(expected) > 0
+    np.testing.assert_array_equal(model.fit(X, y).coef_, expected)
 
 
 @pytest.mark.parametrize("name", MODELS)

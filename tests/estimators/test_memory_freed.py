@@ -134,6 +134,7 @@ def test_prediction_and_evaluation_let_go_of_x(storage, rows_made):
     assert is_freed(storage, lambda X, y: evaluate(fitted, X, y, epsilon=1.0, random_state=0), rows_made)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("storage", [dense, stored])
 @pytest.mark.filterwarnings("ignore")
 def test_several_fits_let_go_of_x(storage, rows_made):

@@ -38,6 +38,7 @@ def test_effects_are_found_and_a_gap_costs_little(spoiled):
     assert model.intercept_ + model.coef_ @ np.full(D, 50.0) == pytest.approx(100, abs=1.5)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:random_state")
 def test_a_gap_that_says_something_is_selected():
     X, y = table(1, share=0.0)

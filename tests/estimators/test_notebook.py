@@ -1,6 +1,8 @@
 import re
+from dataclasses import replace
 from html import unescape
 
+import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 import sklearn
@@ -25,6 +27,7 @@ def test_before_the_fit_it_is_scikit_learns_diagram(model):
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 def test_after_the_fit_guarantee_effects_and_releases(model):
     fitted = sklearn.clone(model).fit(NAMED, Y)
+    before = plt.get_fignums()
     shown = fitted._repr_html_()
     assert fitted._repr_mimebundle_() == {"text/plain": repr(fitted), "text/html": shown}
     assert "sk-container" not in shown
@@ -32,7 +35,19 @@ def test_after_the_fit_guarantee_effects_and_releases(model):
     assert record_html(fitted.privacy_) in shown
     rows = re.findall('<th scope="row">(.*?)</th>', shown.split("</table>")[0])
     assert list(map(unescape, rows)) == [*(NAMED.columns[j] for j in fitted.support_), "(intercept)"]
-    assert len(shown) < 6_000
+    assert len(re.sub(r'src="data:[^"]*"', "", shown)) < 6_000
+    # A picture of the effects, which no open figure shows a second time.
+    assert shown.count("<img alt=") == 1
+    assert "data:image/png;base64," in shown
+    assert plt.get_fignums() == before
+
+
+def test_what_cannot_be_drawn_is_shown_without_a_picture():
+    model = sklearn.clone(MODELS[0]).fit(X, Y).released_
+    huge = replace(model.effects[0], coef=1e250, estimate=1e250, standard_error=1e240, trusted=True)
+    for other in (replace(model, effects=()), replace(model, effects=(huge,))):
+        assert "<img" not in other._repr_html_()
+        assert "differentially private" in other._repr_html_()
 
 
 def test_names_are_escaped():

@@ -24,7 +24,7 @@ class ConstantClass:
     privacy: PrivacyRecord
     context: object = None
 
-    def as_html(self):
+    def _repr_html_(self):
         """One paragraph."""
         return tag("p", "always True")
 

@@ -126,6 +126,7 @@ def test_predictions_read_the_columns_that_are_needed(fitted, files, tmp_path):
         again.predict(frame.drop(columns="age"))
 
 
+@pytest.mark.slow
 def test_a_person_alone_is_not_named(files, tmp_path):
     """A category of one person is in no result, however often it is fitted."""
     frame = people()
@@ -152,6 +153,7 @@ def test_declared_kinds_are_used(files):
     assert set(EFFECTS) <= {effect.feature for effect in model.released_.effects}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:random_state")
 def test_held_out_records_are_evaluated_in_the_same_guarantee(files):
     model, evaluation = fit_and_evaluate(regressor(), read_table(files / "people.csv", "cost"))
@@ -164,6 +166,7 @@ def test_held_out_records_are_evaluated_in_the_same_guarantee(files):
     assert again.improvement.low > 0
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:random_state")
 def test_tune_learns_what_the_columns_are_once(files):
     candidates = [regressor(sparsity=sparsity) for sparsity in (1, 5)]

@@ -1,11 +1,14 @@
 """One seed, one result: whatever holds the features, however they are divided and whoever adds them up."""
 
+from functools import cache
+
 import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
 import zarr
 from scipy import sparse
+from shares import one_in
 
 from dpsparse import DPIHTH, DPIHTL, DPSLR, OnDisk, PrivateSparseRegressor
 from dpsparse.audit.harness.yes_no import YesNoPursuit
@@ -18,6 +21,7 @@ from dpsparse.engine.threads import threads
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
 N, D = 1_501, 37
+DTYPES = ["float32", "float64"]
 MODELS = {
     "pursuit": lambda: PrivateSparseRegressor(
         sparsity=3, feature_center=np.linspace(-0.2, 0.2, D), feature_scale=0.9, random_state=1
@@ -53,34 +57,31 @@ def small_blocks(configure):
     configure(least_records=333, least_query_records=333, block_bytes=5_000, disk_block_bytes=7_001)
 
 
-@pytest.fixture
-def expected(request):
+@cache
+def expected(name, dtype):
     """Coefficients of the plainest fit there is: NumPy, one thread, one block."""
-    X, y = table(request.param[1])
+    X, y = table(dtype)
     with configured(compiled=False, **ONE_BLOCK), threads(1):
-        return MODELS[request.param[0]]().fit(X, y).coef_, *request.param
+        return MODELS[name]().fit(X, y).coef_
 
 
-every_model = pytest.mark.parametrize(
-    "expected", [(name, dtype) for name in MODELS for dtype in (np.float32, np.float64)], indirect=True, ids=str
-)
-
-
-def same(expected, X):
-    coef, name, dtype = expected
-    actual = MODELS[name]().fit(X, table(dtype)[1]).coef_
+def same(name, dtype, X):
+    actual, coef = MODELS[name]().fit(X, table(dtype)[1]).coef_, expected(name, dtype)
     assert actual.dtype == coef.dtype
     assert actual.tobytes() == coef.tobytes()
     assert np.count_nonzero(actual) >= 3
 
 
-@every_model
-@pytest.mark.parametrize("count", [1, 2, 4])
-@pytest.mark.parametrize("compiled", [True, False], ids=["numba", "NumPy"])
-@pytest.mark.parametrize("store", [np.ascontiguousarray, np.asfortranarray, sparse.csr_matrix])
-def test_arrays_and_threads(expected, count, compiled, store):
-    with configured(compiled=compiled), threads(count):
-        same(expected, store(table(expected[2])[0]))
+STORES = {"C order": np.ascontiguousarray, "Fortran order": np.asfortranarray, "CSR": sparse.csr_matrix}
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "kernels", "store", "count"),
+    one_in(3, [*MODELS], DTYPES, ["numba", "NumPy"], [*STORES], [1, 2, 4]),
+)
+def test_arrays_and_threads(name, dtype, kernels, store, count):
+    with configured(compiled=kernels == "numba"), threads(count):
+        same(name, dtype, STORES[store](table(dtype)[0]))
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int64, np.bool_])
@@ -124,13 +125,14 @@ ON_DISK = {
 }
 
 
-@every_model
-@pytest.mark.parametrize("kept", ["everything", "something", "nothing"])
-@pytest.mark.parametrize("storage", ON_DISK)
-def test_files(expected, storage, kept, tmp_path, configure):
+@pytest.mark.parametrize(
+    ("name", "dtype", "storage", "kept"),
+    one_in(6, [*MODELS], DTYPES, [*ON_DISK], ["everything", "something", "nothing"]),
+)
+def test_files(name, dtype, storage, kept, tmp_path, configure):
     share = {"everything": 0.5, "something": N * D / 2 / available_bytes(), "nothing": 0.0}[kept]
     configure(disk_memory_share=share)
-    same(expected, ON_DISK[storage](table(expected[2])[0], tmp_path))
+    same(name, dtype, ON_DISK[storage](table(dtype)[0], tmp_path))
 
 
 @pytest.mark.parametrize("units", [{}, STANDARDIZED], ids=["units unknown", "units known"])

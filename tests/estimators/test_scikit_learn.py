@@ -28,7 +28,7 @@ def test_the_how_to_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     page = Path(__file__).parents[2] / "docs" / "scikit-learn.md"
     examples = re.findall(r"```python\n(.*?)```", page.read_text(), re.S)
-    assert len(examples) == 3
+    assert len(examples) == 6
     names = {}
     for example in examples:
         exec(compile(example, page.name, "exec"), names)
@@ -148,6 +148,7 @@ def test_fitted_estimators_come_back_the_same(estimator, way, units_of):
     assert back.get_params() == model.get_params()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", [by_pickle, by_joblib, by_skops])
 def test_a_tuned_model_comes_back_the_same(way):
     model = tune([PrivateSparseRegressor(sparsity=s, **STANDARDIZED) for s in (1, 2)], X, Y).estimator

@@ -67,7 +67,7 @@ FITS = {
     "DP-IHT-L": lambda: on_arrays(DPIHTL(sparsity=3, epsilon=4.0, random_state=1)),
     "DP-SLR": lambda: on_arrays(DPSLR(sparsity=3, epsilon=4.0, random_state=1)),
 }
-QUICK = ("given units", "auto", "gaps", "0/1", "raw table", "tuned", "DP-IHT-H")
+QUICK = ("given units", "0/1", "DP-IHT-H")
 
 
 @cache

@@ -98,6 +98,7 @@ def test_fitted_attributes_hang_together():
         model.conf_int(1)
 
 
+@pytest.mark.slow
 def test_auto_keeps_all_that_it_selected():
     models = [seeded(sparsity="auto", max_sparsity=8, epsilon=2.0, random_state=seed) for seed in (1, 2, 3)]
     for model in models:
@@ -156,6 +157,7 @@ def test_effects_far_above_the_noise_are_learned_to_the_end(noise):
         np.testing.assert_allclose(model.coef_, truth, rtol=0.03)
 
 
+@pytest.mark.slow
 def test_an_effect_far_beyond_all_slopes_is_found_on_the_mean():
     # Five thousand noise units on a tenth of the records lie beyond the slopes that are looked for.
     for seed in range(3):
@@ -225,6 +227,7 @@ def test_an_unknown_response_scale_is_admitted():
     assert not tiny.clear_.any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [12.0, 20.0, 50.0, 100.0])
 def test_loose_guarantees_work_too(epsilon):
     with pytest.warns(UserWarning, match="above 10"):
@@ -265,6 +268,7 @@ def test_bad_parameters_are_named(parameters, message):
         PrivateSparseRegressor(**(STANDARDIZED | parameters)).fit(X, Y)
 
 
+@pytest.mark.slow
 def test_hopeless_fits_warn_from_public_numbers_and_say_what_would_help():
     tiny, response = X[:59], Y[:59]
     with pytest.warns(UserWarning, match=r"close to random. About n=[\d,]+ would detect"):

@@ -51,6 +51,7 @@ def test_identifiers_leave_a_constant(tmp_path):
     assert model.intercept_ == pytest.approx(10, abs=2)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:random_state is set")
 @pytest.mark.parametrize("public", PUBLIC)
 def test_tune_takes_such_tables(people, public):

@@ -33,6 +33,7 @@ def candidates(**options):
     ]
 
 
+@pytest.mark.slow
 def test_the_candidate_that_predicts_better_is_chosen_and_all_is_one_account():
     tuned = tune(candidates(random_state=0), X, Y)
     assert tuned.index == 1
@@ -72,6 +73,7 @@ def test_strong_and_weak_guarantees(epsilon, delta):
     assert record.rho > 0.5 * record.guarantee.rho_per_record
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("units", [STANDARDIZED, {}])
 def test_candidates_may_take_all_features(units):
     every = X.shape[1]
@@ -84,11 +86,13 @@ def test_candidates_may_take_all_features(units):
     assert set(np.flatnonzero(COEF)) <= set(tuned.estimator.support_)
 
 
+@pytest.mark.slow
 def test_a_weak_guarantee_warns():
     with pytest.warns(UserWarning, match="above 1/n"):
         tune(candidates(delta=0.01), X, Y)
 
 
+@pytest.mark.slow
 def test_fits_read_the_training_rows_and_the_choice_the_others():
     def seeded(y):
         return tune(candidates(random_state=3), X, y)
@@ -108,6 +112,7 @@ def test_a_seed_warns_once_and_is_repeatable():
     np.testing.assert_array_equal(first.estimator.coef_, second.estimator.coef_)
 
 
+@pytest.mark.slow
 def test_data_frames_sparse_matrices_and_lists():
     names = [f"x{j}" for j in range(10)]
     by_name = {"feature_center": dict.fromkeys(names, 0.0)}
@@ -117,6 +122,7 @@ def test_data_frames_sparse_matrices_and_lists():
         assert tune(candidates(random_state=0), storage(X), Y.tolist()).index == 1
 
 
+@pytest.mark.slow
 def test_a_ledger_is_charged_once_for_the_whole(tmp_path):
     ledger = PrivacyLedger(tmp_path / "b.db")
     ledger.grant("trial-7", epsilon=2.0, delta=1e-6)

@@ -10,10 +10,12 @@ import pandas as pd
 import pytest
 
 from dpsparse import PrivateSparseRegressor, read_table, tune
+from dpsparse.algorithms.guarantee_shares import mu_to_divide
 from dpsparse.algorithms.pursuit.grids import SIZES
 from dpsparse.data.public_units import STANDARDIZED
+from dpsparse.engine.people import ONE_ROW
 from dpsparse.estimators import tuning
-from dpsparse.estimators._tuning_plan import Schedules, _mu, _picks, _plan
+from dpsparse.estimators._tuning_plan import Schedules, _picks, _plan
 from dpsparse.estimators.tuning import Tuned, _choose, _coefs, _common_response, _require_rows
 from dpsparse.privacy.accounting.compose import compose_gdp
 from dpsparse.privacy.accounting.release import GaussianMechanism, Slot
@@ -46,7 +48,7 @@ def schedules(count, asked=(), **public):
 
 @pytest.mark.parametrize("guarantee", [GUARANTEE, Guarantee(5.0, 1e-3), Guarantee(0.2, 1e-9, records_per_person=3)])
 def test_a_plan_steps_back_from_mu_by_very_little(guarantee):
-    assert (1 - 1e-8) * guarantee.mu_per_record < _mu(guarantee) < guarantee.mu_per_record
+    assert (1 - 1e-8) * guarantee.mu_per_record < mu_to_divide(guarantee) < guarantee.mu_per_record
 
 
 @pytest.mark.parametrize("guarantee", [GUARANTEE, Guarantee(5.0, 1e-3)])
@@ -60,6 +62,7 @@ def test_units_and_even_shares_add_up_to_mu_squared(guarantee):
     assert plan.commitment.is_within(guarantee)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by_mu", [True, False])
 def test_units_are_priced_as_by_one_of_two_candidates_that_have_all(by_mu):
     nothing = {**STANDARDIZED, "response_center": 0.0, "response_scale": 1.0}
@@ -133,8 +136,8 @@ def test_prices_are_of_the_rows_that_are_fitted_and_of_the_response_that_is_know
             tune([PrivateSparseRegressor(sparsity=1, **known)], X, X[:, 0])
     # Of 103 rows every fifth one, 20 in all, is held out.
     assert asked == [
-        ((83, 4), {"center_known": True, "scale_known": False}),
-        ((83, 4), {"center_known": False, "scale_known": True}),
+        ((83, 4), {"center_known": True, "scale_known": False, "rows": ONE_ROW}),
+        ((83, 4), {"center_known": False, "scale_known": True, "rows": ONE_ROW}),
     ]
 
 

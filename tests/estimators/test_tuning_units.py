@@ -9,11 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsparse import PrivateSparseRegressor, tune
+from dpsparse.algorithms.guarantee_shares import within_mu
 from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit.schedule import schedule_for
 from dpsparse.algorithms.pursuit.shared_units import SharedUnits
 from dpsparse.estimators import _tuning_plan, tuning
-from dpsparse.estimators._tuning_plan import Schedules, _by_mu, _plan, in_order, name_of, plan_for
+from dpsparse.estimators._tuning_plan import Schedules, _plan, in_order, name_of, plan_for
 from dpsparse.learning.table_prices import TableReleases, names_failure, preparation_shares
 from dpsparse.privacy.guarantee import Guarantee
 
@@ -107,6 +108,7 @@ def of_table(guarantee):
     return schedule_for(guarantee, N, 15, 3, missing=True, table=table, most_splits=5)
 
 
+@pytest.mark.slow
 def test_units_cost_the_same_whatever_the_number_of_candidates():
     prices = []
     for count in (1, 2, 5):
@@ -178,10 +180,11 @@ def test_a_schedule_that_costs_more_than_mu_is_made_cheaper_and_no_other():
     (schedule,) = planned(1, guarantee).schedules.values()
     mu = schedule.commitment.composed.mu
     for most in (0.5 * mu, 0.99 * mu):
-        assert 0.999 * most < _by_mu(schedule, most).commitment.composed.mu <= most
-    assert _by_mu(schedule, 1.01 * mu) is schedule
+        assert 0.999 * most < within_mu(schedule, most).commitment.composed.mu <= most
+    assert within_mu(schedule, 1.01 * mu) is schedule
 
 
+@pytest.mark.slow
 def test_a_candidate_keeps_the_response_that_it_gives_and_takes_over_what_it_does_not(shared):
     given, without = candidates(1, 2)
     tuned = tune([given.set_params(response_scale=50.0), without], X, Y)
@@ -190,12 +193,14 @@ def test_a_candidate_keeps_the_response_that_it_gives_and_takes_over_what_it_doe
     assert tuned.candidates[1].released_.response_scale == shared[0].response.scale != 50.0
 
 
+@pytest.mark.slow
 def test_nothing_is_released_of_a_response_that_all_give():
     known = {"response_center": 0.0, "response_scale": 1.0}
     record = tune(candidates(1, 2, **known), X, Y).privacy
     assert {group(name) for name, _ in about_units(record)} & {"response size", "response centre"} == set()
 
 
+@pytest.mark.slow
 def test_public_units_are_kept_and_features_outside_the_released_ones_may_be_selected(shared):
     # Too small a table to check public units.
     public = {"feature_center": 5 * SCALES, "feature_scale": SCALES}
@@ -209,6 +214,7 @@ def test_public_units_are_kept_and_features_outside_the_released_ones_may_be_sel
         assert unit == (5 * SCALES[feature], SCALES[feature])
 
 
+@pytest.mark.slow
 def test_whether_a_feature_is_missing_is_selected_by_later_candidates_too(shared):
     gaps = np.where(RNG.random((N, D)) < 0.3, np.nan, X)
     response = Y + 9 * np.isnan(gaps[:, 4])

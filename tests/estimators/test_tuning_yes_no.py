@@ -20,6 +20,7 @@ def candidates(sparsities=(1, 3), **options):
     return [PrivateSparseClassifier(sparsity=s, **{"epsilon": 2.0, "random_state": 0, **options}) for s in sparsities]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("units", [{}, STANDARDIZED])
 def test_the_better_candidate_is_chosen_for_one_guarantee(units):
     with pytest.warns(NotPrivateWarning):
@@ -53,9 +54,9 @@ def test_raw_tables():
 @pytest.mark.parametrize(
     ("mixed", "message"),
     [
-        ([PrivateSparseClassifier(), PrivateSparseRegressor()], "all PrivateSparseRegressor, or all"),
+        ([PrivateSparseClassifier(), PrivateSparseRegressor()], "all of one class"),
         ([PrivateSparseClassifier(positive="a"), PrivateSparseClassifier(positive="b")], "the same positive"),
-        ([], "one or more PrivateSparseRegressor or PrivateSparseClassifier"),
+        ([], "one or more PrivateSparseRegressor, PrivateSparseClassifier or"),
     ],
 )
 def test_candidates_are_of_one_kind(mixed, message):

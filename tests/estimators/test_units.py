@@ -219,6 +219,7 @@ def test_the_model_of_a_file_in_raw_units(fitted):
     np.testing.assert_allclose(raw.predict(pd.DataFrame(in_raw, columns=NAMES)), model.predict(X), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_units_that_are_given_reach_the_method(monkeypatch):
     reached = []
     original = _pursuit.Pursuit.__init__

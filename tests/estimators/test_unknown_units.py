@@ -69,6 +69,7 @@ def test_effects_are_found_in_every_unit():
         assert center == pytest.approx(TABLE[name].mean(), abs=0.3 * scales[name])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_a_constant_column_is_no_proxy_for_the_intercept(seed):
     model = fitted(TABLE, Y + 1e4, random_state=seed)
@@ -88,6 +89,7 @@ def test_as_many_features_as_there_are(columns, fit_intercept):
     assert fit_intercept or model.intercept_ == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("units", [{}, {"feature_center": 0.0, "feature_scale": 1.0}])
 @pytest.mark.parametrize("n", [20, 59, 200])
 def test_tiny_tables_give_finite_models_and_claim_nothing(n, units):
@@ -98,6 +100,7 @@ def test_tiny_tables_give_finite_models_and_claim_nothing(n, units):
         assert not model.clear_.any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("units", [{}, {"feature_center": 0.0, "feature_scale": 1.0}])
 def test_a_constant_response(units):
     for seed in range(4):
@@ -131,6 +134,7 @@ def test_a_response_with_many_zeros(seed):
     assert not model.clear_[[TABLE.columns.get_loc(name) for name in ("constant", "zero")]].any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_a_response_with_many_zeros_is_predicted_no_worse_than_by_its_mean(seed):
     cost = cost_with_zeros()
@@ -150,6 +154,7 @@ def test_predictions_are_cut_to_the_released_range():
     np.testing.assert_allclose(predictions, linear.clip(low, high))
 
 
+@pytest.mark.slow
 def test_what_is_significant_among_those_that_auto_selects_has_an_effect():
     model = fitted(TABLE, Y, sparsity="auto", max_sparsity=8, epsilon=4.0)
     assert {"huge", "smoker"} <= {TABLE.columns[j] for j in np.flatnonzero(model.clear_)} <= set(EFFECTS)
@@ -161,6 +166,7 @@ def test_a_gap_in_the_given_units_is_learned():
     assert {TABLE.columns[j] for j in model.support_} == set(EFFECTS)
 
 
+@pytest.mark.slow
 def test_storage_changes_no_bit():
     X = TABLE.to_numpy()
     expected = fitted(X, Y)
@@ -171,6 +177,7 @@ def test_storage_changes_no_bit():
         assert model.intercept_ == expected.intercept_
 
 
+@pytest.mark.slow
 def test_where_nothing_is_there_it_is_not_worse_than_a_constant():
     rng = np.random.default_rng(3)
     for seed in range(4):

@@ -66,6 +66,7 @@ def test_a_count_shows_no_digit_that_noise_decides(number, noise, words):
     assert str(ResponseCount(number, noise, 28_155)) == words
 
 
+@pytest.mark.slow
 def test_unread_responses_are_counted_and_warned_of_everywhere(tmp_path):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -105,6 +106,7 @@ def test_gaps_in_responses_of_an_array_are_counted_too():
     assert abs(model.released_.responses.number - 0.8 * N) < 5 * model.released_.responses.noise
 
 
+@pytest.mark.slow
 def test_a_tuned_fit_knows_the_number_on_its_own_rows():
     candidates = [PrivateSparseRegressor(sparsity=k, epsilon=6.0, random_state=0) for k in (1, 2)]
     with pytest.warns(UnreadResponsesWarning):
@@ -114,6 +116,7 @@ def test_a_tuned_fit_knows_the_number_on_its_own_rows():
     assert not count.is_too_short
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [(), ("--json",), ("--holdout", "0.2")], ids=["plain", "json", "holdout"])
 def test_the_command_fails_where_most_responses_are_no_numbers(tmp_path, monkeypatch, capsys, options):
     monkeypatch.chdir(tmp_path)

@@ -33,6 +33,7 @@ def test_fine_splits_have_a_point_between_near_values_far_from_0():
     assert all(((low < points) & (points < 1.16 * low)).any() for low in np.geomspace(1e-6, 1e6, 50))
 
 
+@pytest.mark.slow
 def test_effects_of_too_many_features_have_no_intervals_and_say_why():
     rng = np.random.default_rng(2932)
     X = rng.standard_normal((4_000, 20))

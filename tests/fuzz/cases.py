@@ -201,7 +201,7 @@ def bounds(fuzzer, rng):
 
 
 def model(fuzzer, rng):
-    """Predict with, inspect or report a broken model."""
+    """Predict with, inspect, report or tabulate a broken model."""
     numbered = rng.random() < 0.3
     path, out = fuzzer.broken("numbered.json" if numbered else "good.json", rng), fuzzer.folder / "out.csv"
     if rng.random() < 0.3:
@@ -210,7 +210,7 @@ def model(fuzzer, rng):
     if rng.random() < 0.5:
         return (
             path,
-            ["inspect", str(path)] + ["--json"] * (rng.random() < 0.3),
+            [rng.choice(["inspect", "table"]), str(path)] + ["--json"] * (rng.random() < 0.3),
             lambda message: None if message else "silence",
         )
     data = fuzzer.folder / ("good.npy" if numbered else "good.csv")

@@ -14,14 +14,13 @@ pytestmark = pytest.mark.slow
 FOLDER = Path(__file__).parent
 
 
-def test_thousands_of_broken_files_end_in_a_result_or_in_one_line():
-    """As many as half a minute allows; `python tests/fuzz/run.py` runs 100,000."""
-    command = [sys.executable, str(FOLDER / "run.py"), "--seconds", "25"]
+def test_five_hundred_broken_files_end_in_a_result_or_in_one_line():
+    """The first of the 100,000 that `python tests/fuzz/run.py` runs."""
+    command = [sys.executable, str(FOLDER / "run.py"), "--cases", "500"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     print(done.stdout)
     assert done.returncode == 0, done.stdout + done.stderr
-    cases = int(done.stdout.splitlines()[-1].split()[0].replace(",", ""))
-    assert cases >= 500
+    assert done.stdout.splitlines()[-1].startswith("500 cases, 0 faults, ")
 
 
 @pytest.fixture(scope="module")

@@ -32,7 +32,9 @@ from dpsparse import (
     AdaHuberCV,
     OnDisk,
     PrivateSparseClassifier,
+    PrivateSparsePoissonRegressor,
     PrivateSparseRegressor,
+    PrivateSparseTwoPartRegressor,
     Streamed,
     plan,
     tune,
@@ -87,6 +89,24 @@ def _yes_no(**options):
     return YesNo(**{"sparsity": 3, "epsilon": 4.0, "random_state": 1, **units, **options})
 
 
+def _two_part(**options):
+    units = {"feature_center": 0.0, "feature_scale": 1.0}
+    return PrivateSparseTwoPartRegressor(**{"sparsity": 3, "epsilon": 8.0, "random_state": 1, **units, **options})
+
+
+class Counts(PrivateSparsePoissonRegressor):
+    """A Poisson regression of the whole numbers nearest to the sizes of responses."""
+
+    def fit(self, X, y, **options):
+        """Fit on counts."""
+        return super().fit(X, abs(y).round(), **options)
+
+
+def _counts(**options):
+    units = {"feature_center": 0.0, "feature_scale": 1.0}
+    return Counts(**{"sparsity": 3, "epsilon": 4.0, "random_state": 1, **units, **options})
+
+
 # What to fit and on which table. A list of estimators is given to `tune`.
 CASES = {
     "pursuit": (_pursuit(), "small"),
@@ -121,10 +141,14 @@ CASES = {
     "pursuit, typical, all features": (_pursuit(estimand="typical", sparsity=6, epsilon=9.0), "narrow"),
     "pursuit, mean, no intercept": (_pursuit(fit_intercept=False, sparsity=1, epsilon=8.0), "small"),
     "pursuit, mean, all features": (_pursuit(sparsity=6, epsilon=9.0, **UNKNOWN), "narrow"),
+    "counts": (_counts(), "small"),
+    "counts, exposure, units unknown": (_counts(exposure=3, **UNKNOWN), "narrow"),
     "yes or no": (_yes_no(), "small"),
     "yes or no, zero-out-one, no intercept": (_yes_no(adjacency="zero-out-one", fit_intercept=False), "small"),
     "yes or no, units unknown": (_yes_no(epsilon=9.0, **UNKNOWN), "small"),
     "yes or no, all features": (_yes_no(sparsity=6, **UNKNOWN), "narrow"),
+    "two parts": (_two_part(), "small"),
+    "two parts, units unknown, zero-out-one": (_two_part(adjacency="zero-out-one", **UNKNOWN), "small"),
     "DP-IHT-H": (DPIHTH(sparsity=3, random_state=3), "small"),
     "DP-IHT-H, theory": (DPIHTH(sparsity=3, tau=None, zeta=0.5, epsilon=4.0, random_state=4), "small"),
     "DP-IHT-H, options": (

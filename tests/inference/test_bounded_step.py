@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from dpsparse.inference.bounded_step import Slopes, bounded_step, left_out, row_bound, updated
+from dpsparse.inference.bounded_step import Slopes, bounded_step, left_out, row_bound, squares_left_out, updated
 from dpsparse.inference.matrices import NoisyMatrix
 from dpsparse.inference.one_step import power
 from dpsparse.inference.tails import Norms
@@ -82,9 +82,24 @@ def step_of(X, y, start, noise=0.0, matrix_noise=0.0, rng=None, bound=np.inf):
         draw = rng.standard_normal((K, K))
         inner = inner + matrix_noise * np.where(np.eye(K), draw, (draw + draw.T) / 2)
         mean = mean + noise * rng.standard_normal(K)
+    slope = float((p * (1 - p)).mean())
     return bounded_step(
-        start, Slopes.of(turn, NoisyMatrix(inner, matrix_noise)), NoisyMatrix(moments, 1e-6), mean, noise, n
+        start, Slopes.of(turn, NoisyMatrix(inner, matrix_noise)), NoisyMatrix(moments, 1e-6), mean, noise, n, slope
     )
+
+
+@pytest.mark.parametrize("share", [-3.0, 0.0])
+def test_the_bias_of_each_effect_is_its_own(share):
+    """In another unit of one feature the others' are the same; the error of a straight line is within them."""
+    X, _ = table(20_000, np.random.default_rng(4))
+    y = expit(X @ TRUTH + share)
+    far = TRUTH + np.array([share + 0.2, -0.15, 0.1])
+    unit = np.array([1.0, 1e3, 1.0])
+    step, scaled = step_of(X, y, far), step_of(X / unit, y, far * unit)
+    np.testing.assert_allclose(scaled.bias, step.bias * unit, rtol=1e-6)
+    root = maximum(X, y)
+    assert np.all(np.abs(step.effects - root) <= step.bias)
+    assert np.all(step.bias < np.abs(far - root))
 
 
 def test_at_the_maximum_it_stays_and_has_the_errors_of_a_logistic_regression():
@@ -119,6 +134,9 @@ def test_what_weights_leave_out_falls_with_the_bound():
     exact = [(rows.counts @ np.maximum(rows.values - b, 0)) / (rows.counts @ rows.values) for b in rows.values]
     np.testing.assert_allclose([left_out(rows, b) for b in rows.values], exact)
     assert exact == sorted(exact, reverse=True)
+    # Of 50 + 120 + 240 + 320 squares the bound 4 leaves out 8 (8 - 4) of five rows.
+    assert squares_left_out(rows, 4.0) == pytest.approx(160 / 730)
+    assert squares_left_out(rows, 8.0) == 0
     bounds = [row_bound(rows, noise, 0.25) for noise in (1e-9, 0.01, 0.03, 10.0)]
     assert bounds == sorted(bounds, reverse=True)
     assert (bounds[0], bounds[-1]) == (8.0, 1.0)

@@ -75,6 +75,7 @@ def test_noise_of_the_mean_score_spreads_effects_as_is_said(table):
     np.testing.assert_allclose(np.diagonal(spread), np.diagonal(said), rtol=0.25)
 
 
+@pytest.mark.slow
 def test_noise_of_second_moments_spreads_the_ends_of_long_steps_as_is_said(table):
     rng, noise, start = np.random.default_rng(2), 0.03, np.array([1.0, 1.0, 1.0])
     steps = [step_of(table, start, whitening_of(table[0], noise, rng)) for _ in range(400)]

@@ -173,6 +173,7 @@ def test_a_direction_of_small_eigenvalue_keeps_what_is_expected():
     assert along @ pulled @ along > 1.98 + 0.05
 
 
+@pytest.mark.slow
 def test_errors_of_forms_are_those_of_the_noise():
     rng, noise, runs = np.random.default_rng(4), 0.02, 4000
     expected, vector = positive(rng, 3), rng.standard_normal((3, 1))

@@ -132,6 +132,7 @@ def test_raw_tables_have_it_too():
     assert high - low == pytest.approx(BEST[0], rel=0.3)
 
 
+@pytest.mark.slow
 def test_where_nothing_is_skewed_there_is_little_to_turn():
     slopes = []
     for seed in range(10):
@@ -143,6 +144,7 @@ def test_where_nothing_is_skewed_there_is_little_to_turn():
     assert sum(slope == 1 for slope in slopes) >= 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", ["replace-one", "zero-out-one"])
 @pytest.mark.parametrize("units", [{}, STANDARDIZED])
 def test_one_feature_keeps_to_its_commitment(adjacency, units):

@@ -99,6 +99,7 @@ def test_where_nothing_was_tested_nothing_is_called_not_significant(change, reas
     assert "no effect could be tested" in said(model)
 
 
+@pytest.mark.slow
 def test_nothing_learned_is_not_said_beside_effects():
     """With 2,400 responses in 24,000 records a scale cannot be relied on, and effects are near the truth or not."""
     rng = np.random.default_rng(0)

@@ -141,6 +141,7 @@ MADE_UP = replace(
     left_out={"d": "hardly varies"},
     responses=ResponseCount(940.5, 20.25, 1_000),
     text_unused={"note": "many values"},
+    correlations=((), (-0.125,)),
 )
 
 
@@ -202,6 +203,10 @@ def test_no_entry_can_be_of_another_type_or_left_out(path, model):
         "nearly_exact",
         "variables",
         "classes",
+        "correlations",
+        "exposure",
+        "parts",
+        "rows",
     }
     tried = 0
 
@@ -241,7 +246,7 @@ def test_no_entry_can_be_of_another_type_or_left_out(path, model):
         (lambda content: content.update(left_out={"z": "unit wrong"}), "'left_out' must give .* for features listed"),
         (lambda content: content.update(left_out={"a": "lazy"}), "must give 'hardly varies' or 'unit wrong'"),
         (lambda content: content.update(text_unused={"a": "x"}), "must give 'many values' or 'none common'"),
-        (lambda content: (content["features"].clear(), content["effects"].clear()), "features and effects"),
+        (lambda content: (content["features"].clear(), content["effects"].clear()), "features must be there"),
         (lambda content: content["features"].append(content["features"][0]), "name of its own"),
         (lambda content: content["effects"].append(content["effects"][0]), "name of its own"),
         (lambda content: content["effects"][0].update(feature="z"), "none of the features"),

@@ -14,7 +14,7 @@ from dpsparse.model.remarks import remarks
 from dpsparse.model.unread_responses import ResponsesUnread, readable, refuse_unread, unread
 from dpsparse.report.charts import Row, forest
 from dpsparse.report.fit_page import fit_page
-from dpsparse.report.odds_sentence import odds_sentence
+from dpsparse.report.ratio_sentence import ratio_sentence
 from dpsparse.report.report_summary import publishable
 
 
@@ -42,7 +42,7 @@ def test_a_ratio_near_one_is_told_from_it():
 
 def test_a_table_has_ratios_with_their_intervals_and_predicts_by_log_odds():
     effect = Effect("age", 0.5, math.log(2), 0.1, clear=True)
-    row, last = effect_rows([effect], -1.5, odds=True)
+    row, last = effect_rows([effect], -1.5, ratios=True)
     reach = 1.959964 * 0.1
     assert row[1] == "2"
     assert row[2] == f"[{2 * math.exp(-reach):.4g}, {2 * math.exp(reach):.4g}]"
@@ -64,10 +64,10 @@ def test_the_sentence_to_publish_tells_odds(model):
 @pytest.mark.parametrize(("scale", "told"), [(25_000.0, "an increase of 10,000"), (3.0, "a one-unit increase")])
 def test_where_one_unit_hardly_matters_the_sentence_takes_a_larger_step(model, scale, told):
     effect = Effect("income", 1e-5, 1e-5, 1e-6, clear=True, center=0.0, scale=scale)
-    text = odds_sentence(model, effect, Feature("income"), "a one-unit increase")
+    text = ratio_sentence(model, effect, Feature("income"), "a one-unit increase")
     assert text.startswith(f"income: {told} is associated with {ratio_text(1e-5 * (1e4 if scale > 10 else 1))} times")
     # What is a step of itself stays one.
-    assert "a day later" in odds_sentence(model, effect, Feature("joined"), "a day later")
+    assert "a day later" in ratio_sentence(model, effect, Feature("joined"), "a day later")
 
 
 def test_few_of_yes_or_of_no_are_warned_of(model):

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet
 import pytest
-from made_up import made_up
+from made_up import made_up, size
 from scipy.stats import binomtest
 
 from dpsparse import DPIHTH
@@ -17,7 +17,7 @@ from dpsparse.cli import main
 from dpsparse.paper.designs import EPSILON, OURS, PANELS, PARTS, QUICK, SETTINGS, Data
 from dpsparse.paper.experiments import Cell, Pilot, generate, run
 from dpsparse.paper.paper_tables import count_beyond_chance, summarize
-from dpsparse.paper.reproduce import panel_data, size_of
+from dpsparse.paper.reproduce import panel_data, run_all, size_of
 from dpsparse.paper.runner import TaskCache, source_digest
 from dpsparse.paper.write import write_all
 
@@ -65,14 +65,16 @@ def test_a_cell_tries_everything_once_and_repeats_itself():
     assert {row["norm"] for row in rows} == {float(np.linalg.norm(coef))}
 
 
+def make(folder, jobs):
+    """One panel, on small data."""
+    write_all(run_all(("fig1d",), size(4), folder, jobs, lambda done, total: None), folder, "test", {})
+
+
 RUN = """
 import sys
-from made_up import size
-from dpsparse.paper.reproduce import run_all
-from dpsparse.paper.write import write_all
+from test_reproduce import make
 if __name__ == "__main__":
-    results = run_all(("fig1d", "fig2d"), size(4), sys.argv[1], int(sys.argv[2]), lambda done, total: None)
-    write_all(results, sys.argv[1], "test", {})
+    make(sys.argv[1], 2)
 """
 
 
@@ -82,12 +84,12 @@ def test_a_killed_run_goes_on_to_the_same_bytes_whatever_the_jobs(tmp_path):
     paths = (str(Path(__file__).parent), os.environ.get("PYTHONPATH"))
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
 
-    def start(folder, jobs):
-        command = [sys.executable, str(script), str(tmp_path / folder), str(jobs)]
+    def start():
+        command = [sys.executable, str(script), str(tmp_path / "killed")]
         return subprocess.Popen(command, env=environment, start_new_session=True)
 
-    assert start("whole", 1).wait(timeout=300) == 0
-    killed = start("killed", 2)
+    make(tmp_path / "whole", 1)
+    killed = start()
     cells = tmp_path / "killed" / "cells" / source_digest()
     deadline = time.monotonic() + 200
     while len(list(cells.glob("*.json"))) < 2 and time.monotonic() < deadline:
@@ -100,10 +102,10 @@ def test_a_killed_run_goes_on_to_the_same_bytes_whatever_the_jobs(tmp_path):
     done = {path.name: path.stat().st_mtime_ns for path in cells.glob("*.json")}
     assert 2 <= len(done) < len(list((tmp_path / "whole" / "cells" / source_digest()).glob("*.json")))
     assert not (tmp_path / "killed" / "results.json").exists()
-    assert start("killed", 2).wait(timeout=300) == 0
+    assert start().wait(timeout=300) == 0
     assert {name: (cells / name).stat().st_mtime_ns for name in done} == done  # finished work is not done again
     whole = contents(tmp_path / "whole")
-    assert {path.name for path in whole} > {"results.json", "report.html", "panels.parquet", "fig1d.svg", "fig2d.png"}
+    assert {path.name for path in whole} > {"results.json", "report.html", "panels.parquet", "fig1d.svg", "fig1d.png"}
     left_over = [path for path in contents(tmp_path / "killed") if path.name.startswith(".")]
     for path in left_over:  # what a killed worker was writing; never read
         (tmp_path / "killed" / path).unlink()
@@ -192,19 +194,9 @@ def test_bad_parts_take_one_line(arguments, message, capsys, monkeypatch, tmp_pa
     assert not (tmp_path / "out").exists()
 
 
-def test_quick_reproduces_everything(tmp_path):
-    command = [sys.executable, "-m", "dpsparse", "reproduce", "all", "--quick", "--repeats", "2", "--json"]
-    done = subprocess.run([*command, "--out", str(tmp_path)], capture_output=True, text=True, timeout=900)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["report"] == str(tmp_path / "report.html")
-    results = json.loads((tmp_path / "results.json").read_text())
-    assert set(results["left_out"]) == (set() if HAS_DATA else {"table1", "table2"})
-    assert {verdict["number"] for verdict in results["verdicts"]} == set(range(1, 23 if HAS_DATA else 14))
-    assert {path.stem for path in (tmp_path / "figures").glob("*.png")} == {*PANELS, "headline"}
-    if HAS_DATA:
-        assert set(results["tables"]) == {"nci60", "tumour size", "GATA3"}
-    # Our own method, on the data where the paper's stay at the origin.
-    rows = pyarrow.parquet.read_table(tmp_path / "panels.parquet").to_pylist()
+def check_errors(folder):
+    """Our own method, on the data where the paper's stay at the origin."""
+    rows = pyarrow.parquet.read_table(folder / "panels.parquet").to_pylist()
     base = QUICK.regimes[1].base
     errors = {}
     for row in rows:
@@ -212,6 +204,34 @@ def test_quick_reproduces_everything(tmp_path):
             errors.setdefault((row["setting"], row["method"]), []).append(row["error"] / row["norm"])
     assert np.mean(errors[OURS, OURS]) < 0.05
     assert np.mean(errors["as stated", "DP-IHT-H"]) > 0.9
+
+
+def reproduced(folder, *parts):
+    command = [sys.executable, "-m", "dpsparse", "reproduce", *parts, "--quick", "--json", "--out", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["report"] == str(folder / "report.html")
+    return json.loads((folder / "results.json").read_text())
+
+
+def test_parts_are_reproduced(tmp_path):
+    parts = ["fig1d", "table1"] if HAS_DATA else ["fig1d"]
+    results = reproduced(tmp_path, *parts, "--repeats", "2")
+    assert results["left_out"] == {}
+    assert {path.stem for path in (tmp_path / "figures").glob("*.png")} == {"fig1d"}
+    assert set(results["tables"]) == ({"nci60"} if HAS_DATA else set())
+    check_errors(tmp_path)
+
+
+@pytest.mark.long
+def test_quick_reproduces_everything(tmp_path):
+    results = reproduced(tmp_path, "all", "--repeats", "2")
+    assert set(results["left_out"]) == (set() if HAS_DATA else {"table1", "table2"})
+    assert {verdict["number"] for verdict in results["verdicts"]} == set(range(1, 23 if HAS_DATA else 14))
+    assert {path.stem for path in (tmp_path / "figures").glob("*.png")} == {*PANELS, "headline"}
+    if HAS_DATA:
+        assert set(results["tables"]) == {"nci60", "tumour size", "GATA3"}
+    check_errors(tmp_path)
 
 
 def test_size_of_the_run_is_that_asked_for():

@@ -83,6 +83,7 @@ def test_claims_fail_where_the_contrary_was_planted():
     assert {number: verdict.verdict for number, verdict in verdicts.items()} == dict.fromkeys(range(1, 14), FAILS)
 
 
+@pytest.mark.slow
 def test_claims_about_real_data():
     adahuber = ["MALL", "A", "B", "C", "D"]
 

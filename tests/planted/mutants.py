@@ -16,12 +16,17 @@ from planting import PACKAGE
 # What carries the guarantee: mechanisms, accounting and ledger; what computes a sum or a term of it; who spends.
 TARGETS = (
     "privacy/**/*.py",
-    *(f"engine/{name}.py" for name in ("arrays", "errors", "gaps", "quantize", "queries", "regrets", "vector_sums")),
+    *(
+        f"engine/{name}.py"
+        for name in ("arrays", "errors", "gaps", "quantize", "queries", "regrets", "two_part_sums", "vector_sums")
+    ),
     *(f"engine/cpu/{name}.py" for name in ("dense_rows", "dispatch", "local_rows", "sparse_rows")),
     *(f"engine/cpu/{name}.py" for name in ("numba_kernels", "numpy_kernels")),
     "engine/disk/disk_rows.py",
+    "algorithms/guarantee_shares.py",
     "estimators/_spending.py",
     "estimators/_tuning_plan.py",
+    "estimators/_two_part_plan.py",
     "estimators/tuning.py",
 )
 

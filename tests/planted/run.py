@@ -105,10 +105,10 @@ def print_score(mutants, results):
 
 
 def copied(folder):
-    """A copy of the source, the tests and what these read, to be changed; with the kernels that numba compiled."""
+    """A copy of the source, the tests and what these read, to be changed; with what was compiled of them."""
     for name in ("src", "tests", "docs", "benchmarks"):
         # A file with a temporary name may be gone by the time that it is copied.
-        leave = shutil.ignore_patterns("*.pyc*", "*.tmp.*", "_build", ".*")
+        leave = shutil.ignore_patterns("*.pyc.*", "*.tmp.*", "_build", ".*")
         shutil.copytree(ROOT / name, folder / name, dirs_exist_ok=True, ignore=leave)
     for path in ROOT.iterdir():
         if path.is_file() and not path.name.startswith("."):

@@ -28,6 +28,7 @@ def as_written(path):
     return ast.dump(ast.parse(path.read_text()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
 def test_an_edit_finds_its_piece_of_source(bug):
     texts = bug.texts(ROOT / PACKAGE)
@@ -38,7 +39,7 @@ def test_an_edit_finds_its_piece_of_source(bug):
 def test_there_are_enough_bugs_of_different_names_for_known_checks():
     assert len({bug.name for bug in BUGS}) == len({bug.key for bug in BUGS}) == len(BUGS) >= 320
     assert {bug.check for bug in BUGS} <= set(CHECKS)
-    assert 10 <= sum(map(in_ci, BUGS)) <= 30
+    assert 6 <= sum(map(in_ci, BUGS)) <= 15
 
 
 SOURCE = '''
@@ -102,10 +103,8 @@ def hunt(bugs, tmp_path):
 @pytest.mark.slow
 @pytest.mark.no_cover
 @HUNTS
-@pytest.mark.parametrize("half", [0, 1])
-def test_a_few_planted_bugs_are_noticed_where_expected(half, tmp_path):
-    # Two runs, one a core: each copies the checkout and compiles it.
-    hunt([bug for bug in BUGS if in_ci(bug)][half::2], tmp_path)
+def test_a_few_planted_bugs_are_noticed_where_expected(tmp_path):
+    hunt([bug for bug in BUGS if in_ci(bug)], tmp_path)
 
 
 @pytest.mark.slow

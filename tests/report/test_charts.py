@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsparse.report.charts import Row, curves, forest
+from dpsparse.report.charts import Row, calibration, curves, forest
 
 FLOATS = st.floats(allow_nan=False)
 ROWS = [
@@ -78,6 +78,7 @@ def test_curves_rise_and_fall_with_their_numbers():
     assert {"0.1", "1", "10", "2", "here"} <= set(chart.words)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(FLOATS, FLOATS, FLOATS), min_size=1, max_size=3), st.none() | FLOATS.map(abs))
 def test_any_numbers_give_a_picture_within_its_frame_or_none(numbers, floor):
@@ -89,6 +90,7 @@ def test_any_numbers_give_a_picture_within_its_frame_or_none(numbers, floor):
     assert not re.search("nan|inf", picture or "")
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(FLOATS, FLOATS), min_size=2, max_size=4))
 def test_any_curve_is_drawn_or_not(numbers):
@@ -96,3 +98,14 @@ def test_any_curve_is_drawn_or_not(numbers):
     picture = curves(x, {"one": heights}, (x[0], "here"), "any")
     assert not re.search("nan|inf", picture or "")
     assert (picture is None) == (not all(1e-280 < value < 1e280 for value in (*x, *heights)))
+
+
+def test_calibration_is_drawn_where_it_is():
+    marks = Marks(calibration([(0.0, 1.0, 0.5, 1.0), (1.0, 0.0, 0.0, 0.25)], "words"))
+    dots = [(percent(dot["cx"]), float(dot["cy"])) for dot in marks.of("circle", "significant")]
+    (left, top), (right, bottom) = dots
+    assert left < right
+    assert top < bottom
+    low, high = (sorted((float(line["y1"]), float(line["y2"]))) for line in marks.of("line", "significant"))
+    assert low == [top, (top + bottom) / 2]
+    assert high[1] == bottom

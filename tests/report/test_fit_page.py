@@ -172,6 +172,7 @@ def test_odd_models_have_a_report_too(model, change, sentence):
     assert sentence in words(fit_page(replace(model, **change)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", ["all", "none"])
 @pytest.mark.parametrize("n", [300, 5_000, 100_000])
 @pytest.mark.parametrize("estimand", [MEAN, TYPICAL])
@@ -181,6 +182,7 @@ def test_every_release_of_a_fit_has_a_purpose(known, n, estimand):
     assert {slot.group for slot in schedule.slots()} <= set(PURPOSE)
 
 
+@pytest.mark.slow
 def test_a_report_says_what_effects_are_of():
     X, y, _ = make_heavy_tailed(10_000, 4, 2, random_state=0)
 

@@ -100,17 +100,18 @@ class EvaluationPlan:
     @cached_property
     def commitment(self) -> Commitment:
         """The releases as a commitment."""
-        return filled(self.guarantee, self._slots)
+        return filled(self.guarantee, self.slots)
 
-    def _slots(self, rho: float) -> tuple[Slot, ...]:
+    def slots(self, rho: float, of: str = "") -> tuple[Slot, ...]:
+        """The releases at a rho; their names begin with `of`."""
         whole = rho / math.fsum(SHARES.values())
-        return tuple(self._slot(name, share * whole) for name, share in SHARES.items())
+        return tuple(self._slot(name, share * whole, of) for name, share in SHARES.items())
 
-    def _slot(self, name: str, rho: float) -> Slot:
+    def _slot(self, name: str, rho: float, of: str) -> Slot:
         if name in PICKS:
-            return Slot(name, ExponentialMechanism(rho))
+            return Slot(of + name, ExponentialMechanism(rho))
         size, change = sums_of(name, self.guarantee.adjacency)
-        return Slot(name, GaussianMechanism.drawn(scale=gaussian_scale(change, rho), size=size, rho=rho))
+        return Slot(of + name, GaussianMechanism.drawn(scale=gaussian_scale(change, rho), size=size, rho=rho))
 
 
 def filled(guarantee: Guarantee, slots: Callable[[float], tuple[Slot, ...]]) -> Commitment:
@@ -133,10 +134,13 @@ def sums_of(name: str, adjacency: Adjacency) -> tuple[int, float]:
 
 
 class EvaluationReleases:
-    """The mechanisms of an evaluation on one meter: each release fills the next slot of its plan."""
+    """The mechanisms of an evaluation on one meter: each release fills the next slot of its plan.
 
-    def __init__(self, meter: Meter, commitment: Commitment) -> None:
-        self._meter, self._prices = meter, {slot.name: slot.rho for slot in commitment.slots}
+    The names of its slots begin with `of`.
+    """
+
+    def __init__(self, meter: Meter, commitment: Commitment, of: str = "") -> None:
+        self._meter, self._prices, self._of = meter, {slot.name: slot.rho for slot in commitment.slots}, of
         self._adjacency = meter.guarantee.adjacency
 
     def quantile(self, name: str, count: Callable[[NDArray[np.float64]], NDArray[np.int64]], grid: Grid) -> float:
@@ -147,14 +151,15 @@ class EvaluationReleases:
             utility,
             grid.points,
             sensitivity=sensitivity.balanced_utility(OUTSIDE, self._adjacency),
-            rho=self._prices[name],
-            name=name,
+            rho=self._prices[self._of + name],
+            name=self._of + name,
             log_prior=grid.log_prior,
         )
 
     def sums(self, name: str, levels: NDArray[np.int64]) -> tuple[NDArray[np.float64], float]:
         """Noisy sums, and the standard deviation of their noise, in units of 2^20 levels."""
         _, change = sums_of(name, self._adjacency)
+        name = self._of + name
         noisy = release_vector(self._meter, levels, sensitivity=change, rho=self._prices[name], name=name)
         return noisy.values / VECTOR_LEVELS, float(noisy.scale[0]) / VECTOR_LEVELS
 
@@ -172,7 +177,14 @@ def release_scores(
     The meter has committed to the releases. Responses are NaN for a record without one. The `constant` that predictions
     are compared with, and `response_scale`, about how far responses spread, are public or were released before.
     """
-    releases, errors = EvaluationReleases(meter, commitment), Errors.of(responses, predictions, constant)
+    return release_errors(meter, commitment, Errors.of(responses, predictions, constant), response_scale)
+
+
+def release_errors(
+    meter: Meter, commitment: Commitment, errors: Errors, response_scale: float | None = None, of: str = ""
+) -> Scores:
+    """Release what errors tell, in the slots whose names begin with `of`; see `release_scores`."""
+    releases = EvaluationReleases(meter, commitment, of)
     sizes, improvements = (
         (grids.RESPONSE_SIZES, grids.RESPONSE_SIZES)
         if response_scale is None
@@ -191,8 +203,8 @@ def release_scores(
     shares = np.clip(beyond / answered, 0.0, 1.0)
     mean = Means(answered, answered_noise, square_noise)
     return Scores(
-        n_records=len(responses),
-        n_responses=min(answered, float(len(responses))),
+        n_records=len(errors.model),
+        n_responses=min(answered, float(len(errors.model))),
         cut=cut,
         bound=bound,
         model=mean.estimate(cut, model, error_noise, squares[0], shares[0], shift=0.5, least=0.0),

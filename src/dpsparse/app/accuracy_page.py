@@ -10,7 +10,8 @@ from starlette.responses import HTMLResponse, RedirectResponse
 
 from dpsparse.app.budget_left import too_little
 from dpsparse.app.draft_forecast import forecast, shape_of
-from dpsparse.app.odds_forecast import odds_forecast
+from dpsparse.app.parts_forecast import parts_forecast
+from dpsparse.app.ratio_forecast import ratio_forecast
 from dpsparse.app.render import fragment, page, redirect, require
 from dpsparse.app.settings import Settings
 from dpsparse.app.typed_numbers import (
@@ -41,10 +42,11 @@ def accuracy_page(request: Request, error: str | None = None, form: FormData | N
         "estimand": settings.estimand,
         "delta": _shown(settings.delta),
         "holdout": _shown(settings.holdout),
-        "records": str(work.facts.n_records),
+        "records": str(work.facts.n_people),
         "noise": _shown(settings.noise),
         "effect": _shown(settings.effect),
         "share_of_yes": _shown(settings.share_of_yes),
+        "mean_response": _shown(settings.mean_response),
     }
     typed |= {name: str(form[name]) for name in typed if form and name in form}
     usual = work.usual_delta()
@@ -89,7 +91,9 @@ def forecast_fragment(request: Request) -> HTMLResponse:
         shown: dict[str, Any] = {"forecast": _forecast(work, request.query_params)}
     except (ValueError, ArithmeticError) as error:
         shown = {"forecast": None, "error": str(error)}
-    return fragment("_forecast", too_little=_too_little(work, request.query_params), **shown)
+    return fragment(
+        "_forecast", too_little=_too_little(work, request.query_params), settings=work.draft.settings, **shown
+    )
 
 
 def _forecast(work: "Workspace", typed: Typed) -> dict[str, Any]:
@@ -100,17 +104,24 @@ def _forecast(work: "Workspace", typed: Typed) -> dict[str, Any]:
     if delta is None:
         # The page hands it back, as it does what is left, so that no slider waits for the ledger.
         delta = typed_number(typed, "usual_delta", None)
-    shape = typed_count(typed, "records", "records", default=facts.n_records), d, known
+    shape = typed_count(typed, "records", "records", default=facts.n_people), d, known
     planned: dict[str, Any] = {
         "epsilon": typed_epsilon(typed),
         "delta": work.usual_delta() if delta is None else delta,
         "sparsity": typed_count(typed, "sparsity", "columns to select"),
-        "people": settings.records_per_person,
+        "people": settings.most_records,
+        "rows": facts.n_records / max(1, facts.n_people),
         "holdout": typed_holdout(typed),
     }
-    if settings.is_yes_or_no:
-        return odds_forecast(*shape, **planned, share=typed_share(typed))
     guesses = _guesses(typed)
+    if settings.is_yes_or_no:
+        return ratio_forecast(*shape, **planned, share=guesses["share_of_yes"])
+    if settings.is_two_part:
+        # Its people have one row each.
+        del planned["rows"]
+        return parts_forecast(*shape, **planned, share=guesses["share_of_yes"])
+    if settings.is_count:
+        return ratio_forecast(*shape, **planned, is_count=True, mean=guesses["mean_response"])
     planned |= {"noise": guesses["noise"], "effect": guesses["effect"]}
     return forecast(*shape, **planned, estimand=typed_estimand(typed))
 
@@ -118,7 +129,7 @@ def _forecast(work: "Workspace", typed: Typed) -> dict[str, Any]:
 def planned_forecast(work: "Workspace") -> dict[str, Any]:
     """The forecast of the draft as it was planned."""
     chosen = work.draft.settings
-    names = ("epsilon", "sparsity", "holdout", "noise", "effect", "share_of_yes")
+    names = ("epsilon", "sparsity", "holdout", "noise", "effect", "share_of_yes", "mean_response")
     typed = {name: _shown(getattr(chosen, name)) for name in names}
     return _forecast(work, typed | {"estimand": chosen.estimand, "delta": _shown(work.delta())})
 
@@ -129,6 +140,7 @@ def _guesses(typed: Typed) -> dict[str, Any]:
         "noise": typed_positive(typed, "noise", "the response's noise"),
         "effect": typed_positive(typed, "effect", "the effect"),
         "share_of_yes": typed_share(typed),
+        "mean_response": typed_positive(typed, "mean_response", "the mean of the response"),
     }
 
 

@@ -140,17 +140,20 @@ def apply_pattern(rows: Sequence[Row], pattern: str, action: str, value: str) ->
 
 @dataclass(frozen=True)
 class TypedResponse:
-    """What was typed of the response: its family, and the label of yes or the public centre and scale."""
+    """What was typed of the response: its family, and the label of yes, the exposure or the public centre and scale."""
 
     family: "FamilyName" = "linear"
     positive: str = ""  # empty for 1, true or yes
     center: str = ""  # empty for unknown, as the scale
     scale: str = ""
+    exposure: str = ""  # empty for none
 
     def entries(self) -> dict[str, Any]:
         """The entries of ``[response]`` in a bounds file; what belongs to the other family is not read."""
         if self.family == "binomial":
             return {"positive": self.positive.strip()} if self.positive.strip() else {}
+        if self.family in ("poisson", "two-part"):
+            return {}
         typed = {"center": self.center.strip(), "scale": self.scale.strip()}
         for key, text in typed.items():
             if text and not _is_number(text):
@@ -161,37 +164,60 @@ class TypedResponse:
 def response_of(settings: Settings) -> TypedResponse:
     """What somebody would type for the response of these settings."""
     units = {key: f"{settings.response[key]:.12g}" for key in ("center", "scale") if key in settings.response}
-    return TypedResponse(settings.family, settings.positive or "", **units)
+    return TypedResponse(settings.family, settings.positive or "", **units, exposure=settings.exposure or "")
 
 
 def typed_response(form: "FormData") -> TypedResponse:
     """What was typed of the response."""
-    typed = {key: str(form.get(f"response_{key}", "")) for key in ("positive", "center", "scale")}
+    typed = {key: str(form.get(f"response_{key}", "")) for key in ("positive", "center", "scale", "exposure")}
     return TypedResponse(FAMILIES.get(str(form.get("family")), "linear"), **typed)
 
 
-def chosen(settings: Settings, rows: Sequence[Row], target: str | None, response: TypedResponse) -> Settings:
-    """The settings with these choices, checked. A target of None leaves it open."""
+def chosen(
+    settings: Settings,
+    rows: Sequence[Row],
+    target: str | None,
+    response: TypedResponse,
+    person: str | None = None,
+) -> Settings:
+    """The settings with these choices, checked. A target of None leaves it open.
+
+    `person` is the column that says whose row it is; None where each is a person's only one.
+    """
     names = [row.name for row in rows]
+    if person is not None and person not in names:
+        raise FileError(f"there is no column {quoted(person)}; {alternatives(person, names)}")
+    if person is not None and person == target:
+        raise FileError(f"{quoted(person)} cannot be both the response and the column of people")
+    if person is not None and response.family == "two-part":
+        raise FileError(
+            "a response in two parts is not fitted by person: leave the column of people empty and say in step 1 how "
+            "many records one person has at most, or choose another kind of response"
+        )
     if target is not None and target not in names:
         raise FileError(f"there is no column {quoted(target)}; {alternatives(target, names)}" if target else _NO_TARGET)
     entries = response.entries()
+    exposure = response.exposure.strip() or None if response.family == "poisson" else None
+    if exposure is not None and (exposure not in names or exposure == target):
+        raise FileError(f"the exposure must be another column: {alternatives(exposure, names)}")
     if any(row.name == target and row.kind == Kind.text.value for row in rows) and "positive" not in entries:
         raise FileError(
             f"{quoted(str(target))} is text, as the file declares; choose a column of numbers as the response, or say "
             "that it is yes or no, and which value is yes"
         )
-    others = [row for row in rows if row.name != target]
+    others = [row for row in rows if row.name not in (target, person, exposure)]
     if not any(row.used for row in others):
         raise FileError("no column is left that could explain the response; tick at least one")
     public = {row.name: known for row in others if row.used and (known := row.entries())}
     settings = replace(
         settings,
         target=target,
+        person=person,
         drop=tuple(row.name for row in others if not row.used),
         public=public,
         response=entries,
         family=response.family,
+        exposure=exposure,
     )
     bounds = settings.bounds()
     if target is not None:

@@ -34,7 +34,12 @@ def _shape(path: str, chosen: str, _stamp: tuple[int, int]) -> tuple[int, bool]:
 
     settings = settings_of(Fields(json.loads(chosen), "the settings"))
     data = read_table(
-        path, settings.target, bounds=settings.bounds(), separator=settings.separator, encoding=settings.encoding
+        path,
+        settings.target,
+        bounds=settings.bounds(),
+        person=settings.person,
+        separator=settings.separator,
+        encoding=settings.encoding,
     )
     return n_expected(data), data.units_known() == "all"
 
@@ -49,6 +54,7 @@ def forecast(
     sparsity: int,
     estimand: "EstimandName" = "mean",
     people: int = 1,
+    rows: float = 1.0,
     holdout: float | None = None,
     noise: float | None = None,
     effect: float | None = None,
@@ -72,6 +78,7 @@ def forecast(
         units_known=known,
         noise_scale=1.0 if noise is None else noise,
         records_per_person=people,
+        rows_per_person=rows,
     )
     forecasts = _curve(replace(here, epsilon=1.0))
     lines = {

@@ -17,18 +17,22 @@ class PublicFacts:
 
     names: tuple[str, ...]
     n_records: int
+    n_people: int  # that of records, unless a column says whose they are
     kinds: dict[str, str] = field(default_factory=dict, hash=False)  # How columns are read, where a schema declares it.
 
 
-def public_facts(path: str | os.PathLike[str], separator: str | None = None, encoding: str = "utf-8") -> PublicFacts:
-    """The public facts of the table at a path."""
+def public_facts(
+    path: str | os.PathLike[str], separator: str | None = None, encoding: str = "utf-8", person: str | None = None
+) -> PublicFacts:
+    """The public facts of the table at a path; `person` is the column that says whose record it is."""
     path = existing_path(path)
     stamp = os.stat(path)
-    return _facts(str(path), separator, encoding, (stamp.st_mtime_ns, stamp.st_size))
+    return _facts(str(path), separator, encoding, person, (stamp.st_mtime_ns, stamp.st_size))
 
 
 @lru_cache(maxsize=8)
-def _facts(path: str, separator: str | None, encoding: str, _stamp: tuple[int, int]) -> PublicFacts:
+def _facts(path: str, separator: str | None, encoding: str, person: str | None, _stamp: tuple[int, int]) -> PublicFacts:
+    from dpsparse.data.person_ids import people_of
     from dpsparse.engine.refusals import HEADER_NOT_TEXT
     from dpsparse.io.cells.raw_table import as_raw_table
     from dpsparse.io.formats import require_format
@@ -46,7 +50,10 @@ def _facts(path: str, separator: str | None, encoding: str, _stamp: tuple[int, i
             "file is unusual', or save the file as UTF-8"
         ) from None
     kinds = {name: str(kind.value) for name, kind in table.declared.items()}
-    return PublicFacts(tuple(table.names), table.n_records, kinds)
+    n_people = table.n_records
+    if person in table.names:
+        n_people = people_of(table.names_of(person), n_people).n_people
+    return PublicFacts(tuple(table.names), table.n_records, n_people, kinds)
 
 
 def within(path: str, opened: Path) -> Path:

@@ -123,14 +123,14 @@ def columns_page(request: Request, error: str | None = None, form: FormData | No
     require(work)
     facts, settings = work.facts, work.draft.settings
     rows, target = rows_of(facts, settings), settings.target or ""
-    response = response_of(settings)
+    response, person = response_of(settings), settings.person or ""
     pattern = {"pattern": "", "action": "leave out", "value": ""}
     if form is not None and form.get("columns") == digest(facts.names):
         rows, target = typed_rows(facts, form), str(form.get("target", ""))
-        response = typed_response(form)
+        response, person = typed_response(form), str(form.get("person", ""))
         pattern = {key: str(form.get(f"pattern_{key}" if key != "pattern" else key, "")) for key in pattern}
     content: dict[str, Any] = {"rows": rows, "target": target, "response": response, "pattern": pattern, "known": KNOWN}
-    return page(request, "columns", step="columns", error=error, **content)
+    return page(request, "columns", step="columns", error=error, person=person, **content)
 
 
 def choose_columns(request: Request, form: FormData) -> RedirectResponse:
@@ -145,7 +145,8 @@ def choose_columns(request: Request, form: FormData) -> RedirectResponse:
         rows = apply_pattern(rows, pattern, str(form.get("pattern_action", "")), value)
         # Not yet to be complete: somebody is in the middle of it.
         target = target if target in work.facts.names else None
-    work.change(settings=chosen(work.draft.settings, rows, target, typed_response(form)))
+    person = str(form.get("person", "")).strip() or None
+    work.change(settings=chosen(work.draft.settings, rows, target, typed_response(form), person))
     return redirect("/columns#columns" if applies else "/accuracy")
 
 
@@ -165,10 +166,10 @@ def preview_report(request: Request) -> HTMLResponse:
     try:
         facts, settings = work.facts, work.draft.settings
         _, known = shape_of(work.draft.path, settings)
-        names = tuple(name for name in facts.names if name != settings.target and name not in settings.drop)
-        numbers = (facts.n_records, settings.sparsity, settings.epsilon, work.delta(), settings.records_per_person)
-        estimand = None if settings.is_yes_or_no else settings.estimand
-        text = preview_page(names, settings.target, *numbers, known, estimand)
+        apart = (settings.target, settings.person, settings.exposure, *settings.drop)
+        names = tuple(name for name in facts.names if name not in apart)
+        numbers = (facts.n_people, settings.sparsity, settings.epsilon, work.delta(), settings.most_records)
+        text = preview_page(names, settings.target, *numbers, known, settings.family, settings.estimand)
     finally:
         work.jobs.working.release()
     return HTMLResponse(text, headers={"Content-Security-Policy": REPORT_POLICY})

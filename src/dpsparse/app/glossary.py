@@ -39,7 +39,8 @@ TERMS = {
     ),
     "grant": ("To give a dataset its budget, once, in a ledger."),
     "guarantee": (
-        "The (epsilon, delta)-differential privacy of a fit, for people with at most records_per_person records."
+        "The (epsilon, delta)-differential privacy of a fit: for each person with all their rows, where ids say whose "
+        "they are, and otherwise for people with at most records_per_person records."
     ),
     "heavy tails": ("Rare values lie so far out that they dominate means and variances: incomes, costs."),
     "kind": (
@@ -50,6 +51,10 @@ TERMS = {
     "minimum detectable effect": (
         "The smallest effect that a fit selects with a given power; plan reports it at 80 % power, which "
         "means in four fits of five."
+    ),
+    "rate ratio": (
+        "By what a mean, such as that of visits, is multiplied: 1.2 is 20 % more, 0.5 is half. Of a column, it is per "
+        "one-unit increase, with the other selected columns held fixed."
     ),
     "odds ratio": (
         "Of a yes/no response: by what the odds of yes, its probability over that of no, are multiplied when a feature "
@@ -63,7 +68,7 @@ TERMS = {
     "plan": ("A forecast of accuracy from public numbers alone. It reads no data and costs nothing."),
     "public": ("Known without the records: their number, the names of the columns, all parameters."),
     "records_per_person": (
-        "The most rows that one person has in the table. The guarantee is for the person, not for the row."
+        "The most rows that one person has in a table without ids. The guarantee is for the person, not for the row."
     ),
     "refund": (
         "To return a reservation of a fit that failed validation, or was cancelled on the page before its "

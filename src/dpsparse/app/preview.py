@@ -5,8 +5,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from dpsparse.estimators._pursuit import PursuitEstimator
     from dpsparse.families.estimands import EstimandName
+    from dpsparse.fitting import FamilyName
 
 # Enough to look real, little enough to take a second.
 _MOST_RECORDS, _MOST_COLUMNS = 20_000, 200
@@ -23,16 +27,19 @@ def preview_page(
     delta: float,
     people: int,
     known: bool,
-    estimand: "EstimandName | None" = "mean",
+    family: "FamilyName" = "linear",
+    estimand: "EstimandName" = "mean",
 ) -> str:
     """The report of a fit on made-up records.
 
-    Only the names of the columns are used. The page is marked as a preview. An estimand of None is for a response that
-    is yes or no.
+    Only the names of the columns are used. The page is marked as a preview. An estimand is of numbers, the family
+    "linear".
     """
     from dpsparse.datasets import make_heavy_tailed
     from dpsparse.estimators.sparse_classifier import PrivateSparseClassifier
+    from dpsparse.estimators.sparse_poisson import PrivateSparsePoissonRegressor
     from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
+    from dpsparse.estimators.two_part_regressor import PrivateSparseTwoPartRegressor
     from dpsparse.io.table_features import Feature
     from dpsparse.report.fit_page import marked_page
 
@@ -42,9 +49,20 @@ def preview_page(
     units: dict[str, Any] = {"feature_center": 0.0, "feature_scale": 1.0} if known else {}
     shared: dict[str, Any] = {"sparsity": sparsity, "epsilon": epsilon, "delta": delta, "records_per_person": people}
     estimator: PursuitEstimator
-    if estimand is None:
+    if family == "poisson":
+        estimator = PrivateSparsePoissonRegressor(**shared, **units).fit(X, _counts(y))
+    elif family == "binomial":
         estimator = PrivateSparseClassifier(**shared, **units).fit(X, (y > 0).astype(int))
+    elif family == "two-part":
+        estimator = PrivateSparseTwoPartRegressor(**shared, **units).fit(X, y)
     else:
         estimator = PrivateSparseRegressor(**shared, **units, estimand=estimand).fit(X, y)
     model = estimator.released_.on_columns([Feature(name) for name in names], f"{target} {MADE_UP}")
     return marked_page(model)
+
+
+def _counts(y: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    """Counts of about 3 that go with some numbers."""
+    import numpy as np
+
+    return np.asarray(np.floor(3 * np.exp(np.clip(y / (4 * np.std(y)), -1.0, 1.0))))

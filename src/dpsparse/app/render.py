@@ -98,14 +98,20 @@ def overview(work: "Workspace") -> dict[str, Any]:
         chosen.append(("Table", Path(draft.path).name, "file"))
     if facts is not None:
         chosen.append(("Records", f"{facts.n_records:,}", "file"))
-        people = settings.records_per_person
-        chosen.append(("Records a person", "1" if people == 1 else f"up to {people}", "file"))
-        used = len(facts.names) - len(settings.drop) - (settings.target is not None)
+        if settings.person is None:
+            most = settings.records_per_person
+            chosen.append(("Records a person", "1" if most == 1 else f"up to {most}", "file"))
+        else:
+            chosen.append(("People", f"{facts.n_people:,}, by {settings.person}", "columns"))
+        roles = (settings.target, settings.person, settings.exposure)
+        used = len(facts.names) - len(settings.drop) - sum(name is not None for name in roles)
         if settings.target is not None:
             chosen.append(("Response", settings.target, "columns"))
             if settings.is_yes_or_no:
                 yes = "1, true or yes" if settings.positive is None else settings.positive
                 chosen.append(("It is yes where", yes, "columns"))
+            if settings.exposure is not None:
+                chosen.append(("In proportion to", settings.exposure, "columns"))
             chosen.append(("Columns", f"{used:,} of {len(facts.names) - 1:,} may be selected", "columns"))
             known = len(settings.public)
             units = (
@@ -114,7 +120,12 @@ def overview(work: "Workspace") -> dict[str, Any]:
             chosen.append(("Public units", units, "columns"))
         if draft.planned:
             chosen.append(("To select", f"{settings.sparsity} columns", "accuracy"))
-            on = "the odds of yes" if settings.is_yes_or_no else f"the {settings.estimand} response"
+            effects = {
+                "binomial": "the odds of yes",
+                "poisson": "the mean, as ratios",
+                "two-part": "the overall mean, in two parts",
+            }
+            on = effects.get(settings.family, f"the {settings.estimand} response")
             chosen.append(("Effects on", on, "accuracy"))
             if settings.holdout is not None:
                 chosen.append(("Held out", f"{settings.holdout:.0%} of the records", "accuracy"))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dpsparse.io.bounds import Bounds
 
 FORMAT, VERSION = "dpsparse-settings", 1
-FAMILIES: "dict[str, FamilyName]" = {"linear": "linear", "binomial": "binomial"}
+FAMILIES: "dict[str, FamilyName]" = {each: each for each in ("linear", "binomial", "poisson", "two-part")}
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,9 @@ class Settings:
     # What is publicly known of columns: the entries of their sections in a bounds file.
     public: dict[str, dict[str, Any]] = field(default_factory=dict)
     response: dict[str, Any] = field(default_factory=dict)  # The entries of ``[response]`` there.
-    family: "FamilyName" = "linear"  # whether the response is a number, or yes or no
+    family: "FamilyName" = "linear"  # whether the response is a number, yes or no, a count or a cost, or mostly 0
+    person: str | None = None  # the column that says whose row it is; None where each is a person's only one
+    exposure: str | None = None  # the column to which means of counts and costs are in proportion
     dataset: str | None = None  # the name of the people's budget
     records_per_person: int = 1
     sparsity: int = 5
@@ -46,16 +48,44 @@ class Settings:
     # Of a CSV file.
     separator: str | None = None
     encoding: str = "utf-8"
-    # Guesses for the forecast: the response's noise, an effect that one hopes to find, and the share of yes. No fit
-    # knows of them.
+    # Guesses for the forecast: the response's noise, an effect that one hopes to find, the share of yes, and the mean
+    # of a count or a cost. No fit knows of them.
     noise: float | None = None
     effect: float | None = None
     share_of_yes: float | None = None
+    mean_response: float | None = None
 
     @property
     def is_yes_or_no(self) -> bool:
         """Whether the response is yes or no."""
         return self.family == "binomial"
+
+    @property
+    def guaranteed(self) -> str:
+        """Whom the guarantee is to, in words."""
+        if self.person is not None:
+            return "to each person, whatever number of rows they have"
+        return f"to each person with up to {self.records_per_person} record{'s' * (self.records_per_person > 1)}"
+
+    @property
+    def most_records(self) -> int:
+        """The most records of a person, as a fit takes it: 1 where a column says whose row it is."""
+        return 1 if self.person is not None else self.records_per_person
+
+    @property
+    def is_count(self) -> bool:
+        """Whether the response is a count or a cost."""
+        return self.family == "poisson"
+
+    @property
+    def is_two_part(self) -> bool:
+        """Whether the response is mostly 0, and modelled in two parts."""
+        return self.family == "two-part"
+
+    @property
+    def chosen_estimand(self) -> "EstimandName | None":
+        """What effects are on, where that is a choice: of numbers."""
+        return self.estimand if self.family == "linear" else None
 
     @property
     def positive(self) -> str | None:
@@ -77,10 +107,12 @@ class Settings:
     def for_columns(self, names: Sequence[str]) -> "tuple[Settings, list[str]]":
         """The settings for a table with these columns, and the names that are forgotten because it lacks them."""
         present = set(names)
-        named = [*([self.target] if self.target else []), *self.drop, *self.public]
+        named = [name for name in (self.target, self.person, self.exposure) if name] + [*self.drop, *self.public]
         fitting = replace(
             self,
             target=self.target if self.target in present else None,
+            person=self.person if self.person in present else None,
+            exposure=self.exposure if self.exposure in present else None,
             drop=tuple(name for name in self.drop if name in present),
             public={name: entries for name, entries in self.public.items() if name in present},
         )
@@ -107,7 +139,7 @@ def settings_of(fields: Fields) -> Settings:
         raise FileError(f"{fields.where}: 'estimand' must be 'mean' or 'typical'")
     family = fields.text("family", "linear")
     if family not in FAMILIES:
-        raise FileError(f"{fields.where}: 'family' must be 'linear' or 'binomial'")
+        raise FileError(f"{fields.where}: 'family' must be one of {', '.join(FAMILIES)}")
     holdout = fields.number("holdout", None, above=0)
     settings = Settings(
         target=fields.text("target", None),
@@ -115,6 +147,8 @@ def settings_of(fields: Fields) -> Settings:
         public=_tables(fields.take("public"), fields.where),
         response=_tables({"response": fields.take("response")}, fields.where)["response"],
         family=FAMILIES[family],
+        person=fields.text("person", None),
+        exposure=fields.text("exposure", None),
         dataset=fields.text("dataset", None),
         records_per_person=fields.count("records_per_person"),
         sparsity=fields.count("sparsity"),
@@ -127,6 +161,7 @@ def settings_of(fields: Fields) -> Settings:
         noise=fields.number("noise", None, above=0),
         effect=fields.number("effect", None, above=0),
         share_of_yes=fields.number("share_of_yes", None, above=0),
+        mean_response=fields.number("mean_response", None, above=0),
     )
     fields.finish()
     if settings.separator is not None and not isinstance(settings.separator, str):

@@ -121,7 +121,7 @@ class Workspace:
         if self.draft.path is None:
             return None
         chosen = self.draft.settings
-        return public_facts(self.draft.path, chosen.separator, chosen.encoding)
+        return public_facts(self.draft.path, chosen.separator, chosen.encoding, chosen.person)
 
     def choose_table(self, path: Path, settings: Settings) -> list[str]:
         """Take another table; gives the names in the settings that it lacks."""
@@ -168,14 +168,14 @@ class Workspace:
             return None
         from dpsparse.privacy.guarantee import default_delta
 
-        usual, balance = default_delta(max(2, facts.n_records)), self.balance()
+        usual, balance = default_delta(max(2, facts.n_people)), self.balance()
         return usual if balance is None else min(usual, balance["delta"])
 
     @property
     def confirmation(self) -> str:
         """A fingerprint of what a confirmation shows: the choices, the table's public facts, and delta."""
         facts = self.facts
-        return digest(self.draft.digest, facts and (facts.names, facts.n_records), self.delta())
+        return digest(self.draft.digest, facts and (facts.names, facts.n_records, facts.n_people), self.delta())
 
     def spend(self, ticket: str, seen: str) -> Job:
         """Begin the fit of the draft, once for each ticket.

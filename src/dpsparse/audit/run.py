@@ -25,11 +25,14 @@ from dpsparse.audit.checks.check_reading import check_reading
 from dpsparse.audit.checks.check_replay import (
     check_all_features,
     check_classifiers,
+    check_counts,
     check_evaluations,
     check_loops,
+    check_people,
     check_pursuits,
     check_references,
     check_tuning,
+    check_two_parts,
 )
 from dpsparse.audit.checks.check_sources import check_sources
 from dpsparse.audit.checks.check_terms import check_terms
@@ -58,6 +61,9 @@ CHECKS: dict[str, Callable[..., Iterator[Finding]]] = {
     "replay of all features": check_all_features,
     "replay of reference steps": check_references,
     "replay of classifiers": check_classifiers,
+    "replay of people": check_people,
+    "replay of counts": check_counts,
+    "replay of two parts": check_two_parts,
     "replay of pursuits": check_pursuits,
     "replay of tuning": check_tuning,
     "replay of evaluations": check_evaluations,

@@ -26,6 +26,7 @@ from dpsparse.cli.plan_command import plan
 from dpsparse.cli.predict_command import predict
 from dpsparse.cli.report_command import report
 from dpsparse.cli.reproduce_command import reproduce
+from dpsparse.cli.table_command import table
 from dpsparse.cli.tune_command import tune
 from dpsparse.messages import without_passwords
 
@@ -40,7 +41,7 @@ def cli(context: click.Context, verbose: bool) -> None:
 
 
 COMMANDS = (
-    *(fit, tune, evaluate, bounds, convert, check, predict, inspect, report),
+    *(fit, tune, evaluate, bounds, convert, check, predict, inspect, report, table),
     *(plan, compare, budget, app, audit, demo, reproduce),
 )
 for command in COMMANDS:

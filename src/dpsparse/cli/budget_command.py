@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from dpsparse.privacy.ledger.events import LedgerState
+    from dpsparse.privacy.ledger.ledger import PrivacyLedger
     from dpsparse.privacy.protection import Adjacency
 
 _BAR = 30
@@ -58,16 +59,34 @@ def grant(
 @budget.command()
 @_ledger
 @click.argument("dataset", required=False)
+@options.out("Where a picture of what DATASET has spent over time goes, as PNG, PDF or SVG.")
 @options.AS_JSON
-def show(ledger: str, dataset: str | None, as_json: bool) -> None:
+def show(ledger: str, dataset: str | None, out: str | None, as_json: bool) -> None:
     """What was granted, spent and is left, and the head of the chain."""
     from dpsparse.privacy.ledger.ledger import PrivacyLedger
+
+    if out is not None and dataset is None:
+        raise click.UsageError("--out needs a DATASET, whose spending is drawn")
 
     books = PrivacyLedger(ledger)
     if dataset is not None:
         books.balance(dataset)
+    if dataset is not None and out is not None:
+        _draw(books, dataset, out)
     book = books.state()
     _show(book, [book.name_of(dataset)] if dataset else sorted(book.filters), as_json)
+
+
+def _draw(ledger: "PrivacyLedger", dataset: str, out: str) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from dpsparse.io.save_figure import save_figure
+    from dpsparse.report.budget_facts import plot_budget
+
+    figure = plot_budget(ledger, dataset).get_figure(root=True)
+    assert figure is not None  # axes of a plot have one
+    save_figure(figure, out)
 
 
 @budget.command()

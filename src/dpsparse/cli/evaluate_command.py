@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 @options.epsilon(required=True)
 @options.DELTA
 @options.dialect
+@options.PERSON
 @options.RECORDS_PER_PERSON
 @options.LEDGER
 @options.DATASET
@@ -30,6 +31,7 @@ def evaluate(
     delta: float | None,
     separator: str | None,
     encoding: str,
+    person: str | None,
     records_per_person: int,
     ledger: "str | PrivacyLedger | None",
     dataset: str | None,
@@ -42,7 +44,8 @@ def evaluate(
     DATA is a table, or a store of its cells, with the columns that the model was fitted on, the target included. Three
     means are released, each with a 95 % interval: the error of the model, that of the constant that it would predict
     without any feature (for a model of the mean, the training mean), and how much the model improves on it. R² follows
-    from the same releases. Of a yes/no model they are Brier scores, with log losses, the AUC and calibration. A record
+    from the same releases. Of a yes/no model they are Brier scores, with log losses, the AUC and calibration; of a
+    Poisson model the deviance explained, D², stands beside them. A record
     whose response is missing counts as blank.
 
     The whole of epsilon is spent, on the people in DATA; --ledger keeps count.
@@ -66,11 +69,12 @@ def evaluate(
             evaluation = evaluate_records(
                 released,
                 table.n_records,
-                lambda: (table.responses(), table.predictions()),
+                lambda: (table.responses(), table.predictions(), table.exposures()),
                 epsilon=epsilon,
                 delta=delta,
                 ledger=ledger,
                 dataset=dataset,
+                people=None if person is None else table.people(person),
                 records_per_person=records_per_person,
             )
         context = fit_context(ledger, dataset)
@@ -79,7 +83,7 @@ def evaluate(
             if as_json:
                 output.print_json({**evaluation.to_dict(), "context": context.to_dict(), "notes": notes, "out": out})
             else:
-                output.say("Data", f"{data}: {table.n_records:,} records")
+                output.say("Data", f"{data}: {evaluation.privacy.size}")
                 output.print_notes(notes)
                 output.say("Guarantee", evaluation.privacy.statement())
                 output.print_scores(evaluation)

@@ -23,7 +23,16 @@ DROP = click.option(
 )
 DELTA = click.option("--delta", type=float, help="The guarantee's failure probability; n**-1.1 unless given.")
 RECORDS_PER_PERSON = click.option(
-    "--records-per-person", type=int, default=1, show_default=True, help="The most rows one person has."
+    "--records-per-person",
+    type=int,
+    default=1,
+    show_default=True,
+    help="The most rows one person has, without --person.",
+)
+PERSON = click.option(
+    "--person",
+    metavar="COLUMN",
+    help="The column that says whose row it is: a guarantee to each person, whatever number of rows they have.",
 )
 LEDGER = click.option("--ledger", help="Where the budget is kept: a file or a database URL; see `dpsparse budget`.")
 DATASET = click.option("--dataset", help="The name under which the budget was granted there.")
@@ -50,10 +59,11 @@ ESTIMAND = click.option(
 )
 FAMILY = click.option(
     "--family",
-    type=click.Choice(["linear", "binomial"]),
+    type=click.Choice(["linear", "binomial", "poisson", "two-part"]),
     show_default="linear",
-    help="What the target is: a number; or yes or no (0 or 1, true or false), whose effects are log odds, as logistic "
-    "regression gives them.",
+    help="What the target is: a number; yes or no (0 or 1, true or false), whose effects are log odds, as logistic "
+    "regression gives them; a count or a cost, whose effects multiply its mean, as Poisson regression gives them; or a "
+    "cost, mostly 0 and otherwise positive, modelled in two parts.",
 )
 N_RECORDS = click.option("--n", type=int, required=True, help="Records.")
 N_FEATURES = click.option("--d", type=int, required=True, help="Features.")
@@ -77,6 +87,14 @@ POSITIVE = click.option(
     callback=_one_label,
     help="The label of the target that is yes, in lower or upper case; every other one is no. It means --family "
     "binomial.",
+)
+
+
+EXPOSURE = click.option(
+    "--exposure",
+    metavar="COLUMN",
+    help="The column to which the mean of the target is in proportion, such as years observed, with --family poisson; "
+    "it is no feature.",
 )
 
 
@@ -128,7 +146,8 @@ def dialect(command: Command) -> Command:
 def of_a_fit(command: Command) -> Command:
     """What every command that fits a file takes beside its epsilon: the fields of `FileFit`, and a witness."""
     kept = (WITNESS, DATASET, LEDGER)
-    for option in (*kept, RECORDS_PER_PERSON, dialect, DROP, BOUNDS, DELTA, ESTIMAND, POSITIVE, FAMILY):
+    of_target = (DELTA, ESTIMAND, EXPOSURE, POSITIVE, FAMILY)
+    for option in (*kept, RECORDS_PER_PERSON, PERSON, dialect, DROP, BOUNDS, *of_target):
         command = option(command)
     return command
 

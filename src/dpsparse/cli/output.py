@@ -27,13 +27,16 @@ from dpsparse.io.atomic import atomic_file
 from dpsparse.io.store.manifest import Manifest
 from dpsparse.model.context import FitContext
 from dpsparse.model.doubts import doubt_of
-from dpsparse.model.effect import EFFECT_HEADINGS, ODDS_HEADINGS, UNIT_HEADINGS, effect_rows, unit_rows
+from dpsparse.model.effect import UNIT_HEADINGS, effect_headings, effect_rows, unit_rows
 from dpsparse.model.evaluation_result import Evaluation, headings, in_words, score_rows
 from dpsparse.model.json_file import as_dict
-from dpsparse.model.odds import odds_of_yes, odds_ratio
+from dpsparse.model.meaning import of_target
+from dpsparse.model.odds import odds_ratio
 from dpsparse.model.outcome_words import CALIBRATION_HEADINGS, calibration_rows
+from dpsparse.model.ratios import ratio_words
 from dpsparse.model.released import LinearModel
 from dpsparse.model.remarks import remarks
+from dpsparse.model.two_part_words import part_rows
 
 # Column names are not markup, and an emoji's name in one stays as it is.
 _PLAIN: dict[str, Any] = {"highlight": False, "emoji": False}
@@ -98,17 +101,17 @@ def model_facts(model: LinearModel) -> dict[str, Any]:
     """A model for JSON: the content of its file, and of each effect what people read of it.
 
     That is the effect itself, its 95 % interval and its p-value (not adjusted), if any, the verdict (family-wise) and,
-    where it is not reliable, why and what would help. Where the response is yes or no, effects are log odds, and the
-    odds ratios stand beside them.
+    where it is not reliable, why and what would help. Where effects are logs of ratios, the ratios stand
+    beside them.
     """
-    facts = as_dict(model)
+    facts, words = as_dict(model), ratio_words(model)
     for effect, shown in zip(model.effects, facts["effects"], strict=True):
         shown["effect"] = effect.value
         shown["interval"] = effect.interval and dict(zip(("low", "high"), effect.interval, strict=True))
-        if model.classes is not None:
-            ends = effect.interval and map(odds_ratio, effect.interval)
-            shown["odds_ratio"] = odds_ratio(effect.value)
-            shown["odds_ratio_interval"] = ends and dict(zip(("low", "high"), ends, strict=True))
+        if words is not None:
+            name, ends = words.ratio.replace(" ", "_"), effect.interval and map(odds_ratio, effect.interval)
+            shown[name] = odds_ratio(effect.value)
+            shown[f"{name}_interval"] = ends and dict(zip(("low", "high"), ends, strict=True))
         shown["p_value"] = effect.p_value
         shown["verdict"] = effect.verdict.value
         doubt = doubt_of(effect)
@@ -127,12 +130,21 @@ def print_budget(context: FitContext | None, ledger: object) -> None:
 
 def print_effects(model: LinearModel) -> None:
     """Print the effects of a released model, and what they mean where it is not plain."""
-    odds = model.classes is not None
-    if odds:
-        say("Odds ratios", f"of {odds_of_yes(model)}, per one-unit increase of each feature")
+    words = ratio_words(model)
+    if words is not None:
+        say(words.heading, f"of {words.of}, per one-unit increase of each feature")
     else:
-        say("Effects", f"on {model.target}, per one-unit increase of each feature")
-    print_table(ODDS_HEADINGS if odds else EFFECT_HEADINGS, effect_rows(model.effects, model.intercept, odds))
+        say(
+            "Effects",
+            f"on {model.target if model.parts is None else of_target(model)}, per one-unit increase of each feature",
+        )
+    print_table(effect_headings(words), effect_rows(model.effects, model.intercept, words is not None))
+    for title, effects, intercept, part_words in part_rows(model):
+        say(
+            title,
+            f"{'effects' if part_words is None else part_words.heading.lower()} per one-unit increase of each feature",
+        )
+        print_table(effect_headings(part_words), effect_rows(effects, intercept, part_words is not None))
     for heading, text in remarks(model):
         say(heading, text)
     if model.evaluation is not None:

@@ -41,6 +41,35 @@ def _numbers(context: click.Context, parameter: click.Parameter | None, value: s
     metavar="SHARE",
     help="For a yes/no response: a guess of the share of yes, between 0 and 1. Effects are log odds then.",
 )
+@click.option(
+    "--mean",
+    "mean_response",
+    type=float,
+    metavar="MEAN",
+    help="For a count or a cost: a guess of its mean. Effects multiply the mean then.",
+)
+@click.option(
+    "--overdispersion",
+    type=float,
+    default=1.0,
+    show_default=True,
+    help="With --mean: a guess of the variance over the mean; 1 for a Poisson law, 5 or more for visits.",
+)
+@click.option(
+    "--family",
+    type=click.Choice(["two-part"]),
+    help="For a cost that is mostly 0 and otherwise positive: --yes guesses the share above 0.",
+)
+@click.option(
+    "--rows-per-person", type=float, default=1.0, show_default=True, help="Of --n people whose ids a fit is given."
+)
+@click.option(
+    "--row-correlation",
+    type=float,
+    default=0.5,
+    show_default=True,
+    help="How alike rows of a person are: 0 as those of different people, 1 copies.",
+)
 @options.out("Where a picture goes, as PNG, PDF or SVG.")
 @options.AS_JSON
 def plan(
@@ -52,56 +81,112 @@ def plan(
     delta: float | None,
     units: str,
     share_of_yes: float | None,
+    mean_response: float | None,
+    overdispersion: float,
+    family: str | None,
+    rows_per_person: float,
+    row_correlation: float,
     out: str | None,
     as_json: bool,
 ) -> None:
-    """Forecast what each epsilon buys, from public numbers alone and before any of it is spent."""
+    """Forecast what each epsilon buys, from public numbers alone and before any of it is spent.
+
+    With --family two-part both parts are forecast, each with its share of epsilon: whether the target is above 0, and
+    how much it is among those above 0, whose share --yes guesses.
+    """
     from dpsparse import plan as forecast
     from dpsparse.cli import output
+    from dpsparse.planning.two_part_forecast import plan_two_part
 
     known, estimand = units == "known", estimand or "mean"
+    if family == "two-part":
+        if share_of_yes is None or out is not None:
+            raise click.UsageError("--family two-part needs --yes, a guess of the share above 0, and draws no picture")
+        both = [
+            plan_two_part(n, d, sparsity, value, delta, share_above_0=share_of_yes, units_known=known)
+            for value in epsilon
+        ]
+        parts = {"Whether it is above 0": [each.whether for each in both], "How much": [each.how_much for each in both]}
+        if as_json:
+            names = dict(zip(("whether", "how_much"), parts.values(), strict=True))
+            output.print_json({name: _facts(plans, epsilon, units) for name, plans in names.items()})
+            return
+        for heading, plans in parts.items():
+            _show(heading, plans, epsilon)
+        return
     asked: dict[str, Any] = {"estimand": estimand, "units_known": known, "share_of_yes": share_of_yes}
+    asked |= {"mean_response": mean_response, "overdispersion": overdispersion}
+    asked |= {"rows_per_person": rows_per_person, "row_correlation": row_correlation}
     plans = [forecast(n, d, sparsity, value, delta, **asked) for value in epsilon]
-    rows = [
-        {
-            "epsilon": at.epsilon,
-            "delta": at.guarantee.delta,
-            "expected_error": at.expected_error,
-            "smallest_effect": _or_none(at.smallest_effect),
-            **({} if share_of_yes is None else {"smallest_odds_ratio": at.smallest_odds_ratio}),
-            "interval_width": _or_none(at.interval_width),
-            "n_for_half_the_error": _or_none(at.n_for_error(at.expected_error / 2)),
-        }
-        for at in plans
-    ]
     if out is not None:
         _draw(plans, out)
     if as_json:
-        shown = {"n": n, "d": d, "sparsity": sparsity, "estimand": plans[0].estimand, "units": units}
-        share = {} if share_of_yes is None else {"share_of_yes": share_of_yes}
-        output.print_json({**shown, **share, "forecasts": rows, "out": out})
+        output.print_json({**_facts(plans, epsilon, units), "out": out})
         return
+    _show("Forecast", plans, epsilon)
+    if out is not None:
+        click.echo(f"Picture: {out}")
+
+
+def _facts(plans: "Sequence[Plan]", epsilons: Sequence[float], units: str) -> dict[str, Any]:
+    """Forecasts for JSON."""
+    first = plans[0]
+    shown = {"n": first.n, "d": first.d, "sparsity": first.sparsity, "estimand": first.estimand, "units": units}
+    share: dict[str, float] = {} if first.share_of_yes is None else {"share_of_yes": first.share_of_yes}
+    if first.mean_response is not None:
+        share = {"mean_response": first.mean_response, "overdispersion": first.overdispersion}
+    return {**shown, **share, "forecasts": _rows(plans, epsilons)}
+
+
+def _rows(plans: "Sequence[Plan]", epsilons: Sequence[float]) -> list[dict[str, Any]]:
+    """The numbers of forecasts; `epsilons` are those of the whole fit."""
+    return [
+        {
+            "epsilon": epsilon,
+            "delta": at.guarantee.delta,
+            "expected_error": at.expected_error,
+            "smallest_effect": _or_none(at.smallest_effect),
+            **({} if at.ratio is None else {f"smallest_{at.ratio.replace(' ', '_')}": at.smallest_ratio}),
+            "interval_width": _or_none(at.interval_width),
+            "n_for_half_the_error": _or_none(at.n_for_error(at.expected_error / 2)),
+        }
+        for epsilon, at in zip(epsilons, plans, strict=True)
+    ]
+
+
+def _show(heading: str, plans: "Sequence[Plan]", epsilons: Sequence[float]) -> None:
+    """Print forecasts."""
+    from dpsparse.cli import output
+
     first = plans[0]
     output.say(
-        "Forecast",
+        heading,
         f"n = {first.n:,}, d = {first.d:,}, {first.sparsity} features to select, {first.units}, effects on the "
         f"{first.response}",
     )
-    ratio = () if share_of_yes is None else ("odds ratio",)
+    ratio = () if first.ratio is None else (first.ratio,)
     headings = ("epsilon", "l2 error", "detectable", *ratio, "interval width", "n for half the error")
-    output.print_table(headings, map(_cells, rows))
-    unit = "the response's noise" if share_of_yes is None else "log odds"
+    output.print_table(headings, map(_cells, _rows(plans, epsilons)))
+    unit = "the response's noise" if first.ratio is None else first.unit
     output.say(
         "Units",
         f"{unit} per scaled feature. Detectable: the minimum detectable effect at 80 % power. "
         "Interval width: of a 95 % interval; - where there is none.",
     )
     # At the largest epsilon without intervals: those below need more still.
-    caveat = next((at.caveat for at in reversed(plans) if at.caveat), None)
-    if caveat:
-        output.say("No intervals", caveat)
-    if out is not None:
-        click.echo(f"Picture: {out}")
+    without = [(at, epsilon) for at, epsilon in zip(plans, epsilons, strict=True) if not at.has_intervals]
+    if without:
+        output.say("No intervals", _caveat(*without[-1]))
+
+
+def _caveat(at: "Plan", epsilon: float) -> str:
+    """What intervals take; `epsilon` is that of the whole fit, of which a part's forecast has a share."""
+    if at.epsilon == epsilon:
+        return at.caveat
+    return (
+        f"n = {at.n:,} is too few for them at epsilon {epsilon:g}: that takes about {at.n_for_intervals:,} at this "
+        "epsilon, or a larger epsilon"
+    )
 
 
 def _cells(row: dict[str, Any]) -> list[str]:

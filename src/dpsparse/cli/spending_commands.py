@@ -109,7 +109,7 @@ def fit_and_save(
                     output.print_json(told)
                 else:
                     columns = f"{model.n_columns:,} columns used"
-                    output.say("Data", f"{inputs[0]}: {model.privacy.n_records:,} records, {columns}")
+                    output.say("Data", f"{inputs[0]}: {model.privacy.size}, {columns}")
                     output.print_notes(notes)
                     output.say("Guarantee", model.privacy.statement())
                     for heading, text in sentences:

@@ -30,23 +30,45 @@ def open_input(
     *,
     drop: Sequence[str] = (),
     positive: str | None = None,
+    exposure: str | None = None,
+    person: str | None = None,
     separator: str | None = None,
     encoding: str = "utf-8",
 ) -> "Given":
     """The input at a path; names are read and checked, values are not.
 
     `drop` names further columns to leave out, as the bounds file does. `positive` is the label of a response that is
-    yes, where it is yes or no; it comes before that of the bounds or the store. A separator of None is taken from the
+    yes, where it is yes or no; it comes before that of the bounds or the store. `exposure` is the column to which
+    means are in proportion, and `person` the one that says whose record it is, of a table of cells. A separator of
+    None is taken from the
     first line of a CSV file. An input has `read()`, which gives the X and y of a fit; `parameters`, those of an
     estimator that are publicly known; `positive`, the label of yes or None; `model`, which gives the released model in
     the columns' own units; and `notes` for whoever runs the fit.
     """
     if is_store(data):
-        holds_cells = read_manifest(data).layout == CELLS
-        return (CellStoreInput if holds_cells else StoreInput)(data, target, _with_drop(bounds, drop), positive)
+        known = _with_drop(bounds, drop)
+        if read_manifest(data).layout == CELLS:
+            return CellStoreInput(data, target, known, positive, exposure, person)
+        _refuse_columns(data, exposure, person)
+        return StoreInput(data, target, known, positive)
     if str(data).lower().endswith(".npy"):
+        _refuse_columns(data, exposure, person)
         return TableInput(data, target, bounds, drop, positive)
-    return RawInput(data, target, bounds, drop, positive, separator=separator, encoding=encoding)
+    return RawInput(data, target, bounds, drop, positive, exposure, person, separator=separator, encoding=encoding)
+
+
+def _refuse_columns(data: str | os.PathLike[str], exposure: str | None, person: str | None) -> None:
+    """Refuse the columns of an exposure and of people where all columns are features already."""
+    if exposure is not None:
+        raise FileError(
+            "--exposure needs a table, or a store of its cells: the columns of an npy file, and those of a store of "
+            "features, are all features; nothing was spent"
+        )
+    if person is not None:
+        raise FileError(
+            f"{data}: it keeps no column of people, so --person cannot name one; fit the CSV or Parquet file, or a "
+            "store of its cells"
+        )
 
 
 def _with_drop(bounds: str | os.PathLike[str] | None, drop: Sequence[str]) -> str | os.PathLike[str] | Bounds | None:
@@ -96,10 +118,14 @@ class RawInput:
         bounds: str | os.PathLike[str] | None,
         drop: Sequence[str] = (),
         positive: str | None = None,
+        exposure: str | None = None,
+        person: str | None = None,
         **dialect: Any,
     ) -> None:
         require_format(data)
-        self._data = read_table(data, target, bounds=_with_drop(bounds, drop), positive=positive, **dialect)
+        known = _with_drop(bounds, drop)
+        dialect_and_columns = {"exposure": exposure, "person": person} | dialect
+        self._data = read_table(data, target, bounds=known, positive=positive, **dialect_and_columns)
         given = "".join(f" --{name} {shlex.quote(each)}" for name, each in dialect.items() if each not in _USUAL)
         self.notes = [] if bounds is not None else [_no_bounds(data, target, _ALL, given)]
         self.notes.append(_unread(data, given))
@@ -149,8 +175,17 @@ class CellStoreInput(RawInput):
 
     notes: Any = ()
 
-    def __init__(self, data: str | os.PathLike[str], target: str | None, bounds: Any, positive: str | None) -> None:
-        self._data, self.parameters = read_table(data, target, bounds=bounds, positive=positive), {}
+    def __init__(
+        self,
+        data: str | os.PathLike[str],
+        target: str | None,
+        bounds: Any,
+        positive: str | None,
+        exposure: str | None = None,
+        person: str | None = None,
+    ) -> None:
+        self._data = read_table(data, target, bounds=bounds, positive=positive, exposure=exposure, person=person)
+        self.parameters = {}
 
 
 _ALL = "what the columns are, their centres and scales"

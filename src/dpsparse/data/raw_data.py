@@ -6,12 +6,19 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
+from dpsparse.data.object_tables import listed
+from dpsparse.data.person_ids import people_of
+from dpsparse.data.validation import is_dask
+from dpsparse.engine.people import People
 from dpsparse.io.bounds import Bounds
 from dpsparse.io.bounds_file import read_bounds
 from dpsparse.io.cells.grammar import Kind
-from dpsparse.io.cells.raw_table import StoreTable, as_raw_table
+from dpsparse.io.cells.raw_table import FrameTable, StoreTable, as_raw_table
+from dpsparse.io.cells.typed_cells import frame_columns
 from dpsparse.io.table_features import Feature
-from dpsparse.schema import FileError, alternatives, quoted
+from dpsparse.schema import FileError, alternatives, is_name, quoted
 
 # Kinds of types that are numbers as they are.
 _TYPED = (Kind.number, Kind.boolean)
@@ -26,15 +33,23 @@ class RawData:
     bounds: Bounds = field(default_factory=Bounds)
     kinds: dict[str, Any] = field(default_factory=dict)  # How cells are read, where that is publicly known.
     positive: str | None = None  # The cell that is yes, where every other response is no.
+    exposure: str | None = None  # The column to which means of responses are in proportion.
+    person: str | None = None  # The column that says whose record it is; None where each is a person's only one.
 
     def __post_init__(self) -> None:
         names = self.table.names
-        for name in (self.target, *self.kinds):
+        for name in (self.target, *self.kinds, *self._others):
             if name not in names:
                 raise FileError(f"there is no column {quoted(name)}; {alternatives(name, names)}")
         for name, kind in self.kinds.items():
             if kind not in list(Kind):
                 raise FileError(f"kinds: {quoted(name)} is {kind!r}; it must be one of {', '.join(Kind)}")
+        if self.exposure == self.target:
+            raise FileError(f"the exposure {quoted(self.exposure)} is the response: name another column")
+        if self.exposure is not None and self.exposure == self.person:
+            raise FileError(f"{quoted(self.exposure)} cannot be both the exposure and the column of people")
+        if self.person == self.target:
+            raise FileError(f"{quoted(self.target)} cannot be both the response and the column of people")
         # Refused here, before anything is spent: columns that the bounds name and the table lacks, and a response that
         # is publicly no number.
         self.bounds.features(names, self.target)
@@ -49,7 +64,42 @@ class RawData:
     @cached_property
     def columns(self) -> list[str]:
         """The columns of features, in order."""
-        return [name for name in self.table.names if name != self.target and not self.bounds.is_dropped(name)]
+        others = (self.target, *self._others)
+        return [name for name in self.table.names if name not in others and not self.bounds.is_dropped(name)]
+
+    @property
+    def _others(self) -> tuple[str, ...]:
+        """The columns that are neither features nor responses."""
+        return tuple(name for name in (self.exposure, self.person) if name is not None)
+
+    @property
+    def kind_of_exposure(self) -> Kind:
+        """How the cells of the exposure are read: as plain numbers, unless it is public that they are not."""
+        assert self.exposure is not None
+        return Kind((self.table.declared | self.kinds).get(self.exposure, Kind.number))
+
+    @cached_property
+    def people(self) -> People | None:
+        """Whose records are whose; None where each is a person's only one, or no column says it."""
+        if self.person is None:
+            return None
+        return people_of(self.table.names_of(self.person), self.table.n_records)
+
+    @property
+    def n_people(self) -> int:
+        """The number of people, which is that of records where no column says otherwise."""
+        return int(self.table.n_records) if self.people is None else self.people.n_people
+
+    @property
+    def n_rows(self) -> int | None:
+        """The number of rows, where they are divided among people; None elsewhere."""
+        return None if self.people is None else int(self.table.n_records)
+
+    @cached_property
+    def standing(self) -> Any:
+        """The table of those records that stand for people, one each."""
+        people = self.people
+        return self.table if people is None else self.table.at(people.order[people.chosen])
 
     @cached_property
     def declared(self) -> dict[str, Kind]:
@@ -123,8 +173,10 @@ class RawData:
         return sum(None not in (each.center, each.scale) for each in known) + len(self.given_features())
 
     def part(self, modulus: int, residues: Iterable[int]) -> "RawData":
-        """Some of the records, by position; see `BlockTable.part`."""
-        return replace(self, table=self.table.part(modulus, residues))
+        """Some of the records, by position, or those of some people; see `BlockTable.part`."""
+        if self.people is None:
+            return replace(self, table=self.table.part(modulus, residues))
+        return replace(self, table=self.table.at(np.flatnonzero(np.isin(self.people.number % modulus, list(residues)))))
 
     def given_features(self) -> list[Feature]:
         """The 0/1 features of public categories."""
@@ -139,6 +191,8 @@ def read_table(
     bounds: Any = None,
     kinds: dict[str, str] | None = None,
     positive: str | None = None,
+    exposure: str | None = None,
+    person: str | None = None,
     separator: str | None = None,
     encoding: str = "utf-8",
 ) -> RawData:
@@ -163,6 +217,12 @@ def read_table(
         The label of the response that is yes, and 1, in lower or upper case; every other one is no, and 0. None: that
         of the bounds or the store, and where they have none, the response is a number, or true or false. It is public:
         it is not learned from the records.
+    exposure : str or None, default=None
+        The column to which means of responses are in proportion, for `PrivateSparsePoissonRegressor`: it is no feature.
+        Its cells are plain numbers, unless `kinds` says otherwise.
+    person : str or None, default=None
+        The column that says whose record it is, by ids of any kind; it is no feature. The guarantee is to each person
+        then, whatever number of rows they have. A record without an id is a person of its own.
     separator : str or None, default=None
         Between the cells of a CSV file; None to take it from the first line.
     encoding : {"utf-8", "latin-1", "cp1252"}, default="utf-8"
@@ -176,13 +236,57 @@ def read_table(
     table = as_raw_table(data, separator=separator, encoding=encoding)
     if isinstance(table, StoreTable):
         check_options(data, table.target, target, bounds)
-        return RawData(table, table.target, table.bounds, dict(kinds or {}), positive or table.bounds.response_positive)
+        label = positive or table.bounds.response_positive
+        return RawData(table, table.target, table.bounds, dict(kinds or {}), label, exposure, person)
     if target is None:
         raise FileError("the target is missing: name the column of responses")
     if isinstance(bounds, str | os.PathLike):
         bounds = read_bounds(bounds)
     known = Bounds() if bounds is None else bounds
-    return RawData(table, target, known, dict(kinds or {}), positive or known.response_positive)
+    label = positive or known.response_positive
+    return RawData(table, target, known, dict(kinds or {}), label, exposure, person)
+
+
+def refuse_beside(y: Any, person: Any = None) -> None:
+    """Refuse responses and ids beside a table from `read_table`, which names the columns that have them."""
+    if y is not None:
+        raise ValueError("y must be left out: the table from read_table names its response")
+    if person is not None:
+        raise ValueError("person must be left out: name the column of ids in read_table, as person")
+
+
+def frame_with_text(X: Any) -> bool:
+    """Whether X is a frame of pandas, polars or pyarrow with a column that is no number and no boolean by its type."""
+    is_frame = hasattr(X, "get_columns") or hasattr(X, "column_names") or (hasattr(X, "iloc") and X.ndim == 2)
+    if not is_frame or is_dask(X):
+        return False
+    return any(column.kind not in _TYPED for column in frame_columns(X))
+
+
+def join_response(X: Any, y: Any, bounds: Bounds) -> RawData:
+    """A frame and its responses, row by row, as a raw table.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from dpsparse.data.raw_data import join_response
+    >>> from dpsparse.io.bounds import Bounds
+    >>> frame = pd.DataFrame({"region": ["north", "south"]})
+    >>> data = join_response(frame, pd.Series([1.0, 2.0], name="cost"), Bounds())
+    >>> data.table.names, data.target
+    (['region', 'cost'], 'cost')
+    """
+    if y is None:
+        raise ValueError("y is missing: give the responses of these records, or read_table with their column")
+    if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
+        y = y.iloc[:, 0] if hasattr(y, "iloc") else y[:, 0]
+    values = listed(y) if isinstance(y, list | tuple) else y
+    if getattr(values, "ndim", 1) != 1 or len(values) != len(X):
+        raise ValueError("X and y must have the same number of rows, and y one column")
+    names = {str(name) for name in getattr(X, "column_names", X.columns)}
+    named = getattr(y, "name", None)
+    target = next(each for each in (named, "y", "response", "the response") if is_name(each) and each not in names)
+    return RawData(FrameTable(X, (target, values)), target, bounds)
 
 
 def check_options(store: Any, known: str, target: str | None, bounds: Any) -> None:

@@ -135,6 +135,13 @@ def on_host(values: Any) -> Any:
     return values.get() if hasattr(values, "get") else values.detach().cpu().numpy()
 
 
+def frame_names(X: Any) -> list[str] | None:
+    """The names of a data frame's columns; None where X is none, or a name is no text."""
+    # pandas, polars and dask; pyarrow.
+    names = getattr(X, "columns", None) if hasattr(X, "dtypes") else getattr(X, "column_names", None)
+    return list(names) if names is not None and all(isinstance(name, str) for name in names) else None
+
+
 def is_dask(values: Any) -> bool:
     """Whether this is an array, a data frame or a series of dask's."""
     return type(values).__module__.partition(".")[0] == "dask"

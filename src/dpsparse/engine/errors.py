@@ -27,8 +27,10 @@ class Errors:
 
     @classmethod
     @np.errstate(all="ignore")
-    def of(cls, responses: NDArray[np.float64], predictions: NDArray[np.float64], constant: float) -> "Errors":
-        """The errors of predictions. A response that is not finite is none."""
+    def of(
+        cls, responses: NDArray[np.float64], predictions: NDArray[np.float64], constant: float | NDArray[np.float64]
+    ) -> "Errors":
+        """The errors of predictions, and of a constant or one for each record. A response not finite is none."""
         responses = np.where(np.isfinite(responses), responses, np.nan)
         return cls(np.abs(responses - predictions), np.abs(responses - constant))
 

@@ -24,10 +24,20 @@ Effects: TypeAlias = Sequence[float] | NDArray[np.float64]
 LARGEST_PREDICTOR, STEPS = 12, 2**10
 # Probabilities are multiples of 2^-30: the last bits of an exponential, which depend on the machine, are rounded away.
 PROBABILITY_LEVELS = 2**30
+# Logs of means are clipped at this, and the table of exponentials has the same steps; an entry has 30 bits.
+LARGEST_LOG, EXPONENTIAL_BITS = 40, 30
+
+
+# The place of an exposure that is no feature of the table: it comes with the rows.
+BESIDE = -1
 
 
 class Link(Protocol):
     """What an engine needs to know about a response."""
+
+    @property
+    def exposure(self) -> int | None:
+        """The feature that is the exposure, or `BESIDE`; None for none. Where there is one, it is the first column."""
 
     def residuals(
         self, y: Array, center: float, columns: Iterable[Array], effects: Effects, bound: float = np.inf
@@ -46,6 +56,8 @@ class Link(Protocol):
 @dataclass(frozen=True)
 class Identity:
     """The mean is the linear predictor. Residuals are clipped at their bound by those who ask for them."""
+
+    exposure: None = None
 
     def residuals(
         self, y: Array, center: float, columns: Iterable[Array], effects: Effects, bound: float = np.inf
@@ -75,6 +87,8 @@ class Logit:
     array([ 0.5    , -0.99999,      nan])
     """
 
+    exposure: None = None
+
     def residuals(
         self, y: Array, center: float, columns: Iterable[Array], effects: Effects, bound: float = np.inf
     ) -> Array:
@@ -90,7 +104,46 @@ class Logit:
         return square_root(probabilities * (1 - probabilities) * _weights(probabilities, bound))
 
 
-IDENTITY, LOGIT = Identity(), Logit()
+@dataclass(frozen=True)
+class Log:
+    """Responses are not negative, and the linear predictor is the log of their mean over `center`.
+
+    Residuals are in units of `center`: y / center - exp(predictor). So are slopes, and effects are the same for every
+    unit of the response. Residuals are clipped at their bound by those who ask for them. With an exposure, the first
+    column, a mean is in proportion to it; a record whose exposure is not above 0 has no residual, as a blank one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpsparse.engine.links import Log
+    >>> Log().residuals(np.array([4.0, 0.0, np.nan]), 2.0, [np.array([0.0, np.log(3.0), 0.0])], [1.0]).round(5)
+    array([ 1., -3., nan])
+    """
+
+    exposure: int | None = None
+
+    def residuals(
+        self, y: Array, center: float, columns: Iterable[Array], effects: Effects, bound: float = np.inf
+    ) -> Array:
+        """Responses minus means, in units of the centre."""
+        return quotient(y, center) - self._means(y, columns, effects)
+
+    def slope_roots(
+        self, y: Array, center: float, columns: Iterable[Array], effects: Effects, bound: float = np.inf
+    ) -> Array:
+        """Roots of means where the residual lies within the bound, and 0 elsewhere."""
+        means = self._means(y, columns, effects)
+        return square_root(means) * as_float64(abs(quotient(y, center) - means) <= bound)
+
+    def _means(self, y: Array, columns: Iterable[Array], effects: Effects) -> Array:
+        if self.exposure is None:
+            return _exponential_means(y, columns, effects)
+        exposure, *others = columns
+        positive = module_of(y).where(exposure > 0, exposure, like(np.nan, y))
+        return positive * _exponential_means(y, others, effects)
+
+
+IDENTITY, LOGIT, LOG = Identity(), Logit(), Log()
 
 
 @cache
@@ -101,14 +154,35 @@ def _table() -> NDArray[np.float64]:
     return np.asarray(levels / PROBABILITY_LEVELS)
 
 
-def _probabilities(y: Array, center: float, columns: Iterable[Array], effects: Effects) -> Array:
-    """The means of responses, one column after another and elementwise: a record's depends on that record alone."""
+@cache
+def _exponentials() -> NDArray[np.float64]:
+    """Exponentials by the step of their log."""
+    most = LARGEST_LOG * STEPS
+    mantissas, exponents = np.frexp(np.exp(np.arange(-most, most + 1) / STEPS))
+    return np.asarray(np.ldexp(np.rint(mantissas * 2**EXPONENTIAL_BITS), exponents - EXPONENTIAL_BITS))
+
+
+def _predictors(y: Array, center: float, columns: Iterable[Array], effects: Effects, most: float) -> Array:
+    """Linear predictors, clipped: one column after another and elementwise, so that each is of one record alone."""
     predictors = module_of(y).full_like(y, center)
     for column, effect in zip(columns, effects, strict=True):
         predictors = predictors + column * float(effect)
-    # A predictor that overflowed twice is NaN, and stands for even odds.
-    steps = zero_for_nan(predictors).clip(-LARGEST_PREDICTOR, LARGEST_PREDICTOR) * STEPS
+    # A predictor that overflowed twice is NaN, and stands for 0.
+    return zero_for_nan(predictors).clip(-most, most)
+
+
+def _probabilities(y: Array, center: float, columns: Iterable[Array], effects: Effects) -> Array:
+    """The means of responses that are 0 or 1."""
+    steps = _predictors(y, center, columns, effects, LARGEST_PREDICTOR) * STEPS
     return like(_table(), y)[as_places(steps.round() + LARGEST_PREDICTOR * STEPS)]
+
+
+def _exponential_means(y: Array, columns: Iterable[Array], effects: Effects) -> Array:
+    """Exponentials of linear predictors: that of the nearest step, times 1 + f + f^2 / 2 for the rest f."""
+    predictors = _predictors(y, 0.0, columns, effects, LARGEST_LOG)
+    steps = (predictors * STEPS).round()
+    rest = predictors - steps / STEPS
+    return like(_exponentials(), y)[as_places(steps + LARGEST_LOG * STEPS)] * (1 + rest + rest * rest / 2)
 
 
 def _weights(probabilities: Array, bound: float) -> Array:

@@ -2,7 +2,8 @@
 
 The sums are of integers. A record's term depends on that record and the public numbers alone, and its size is bounded.
 So the sum over all records is the sum of what a query gives for any division of them into blocks: in threads here, or
-on the workers of a cluster.
+on the workers of a cluster. Where people have several records, `Records.people` says whose they are: blocks hold whole
+people, a term is a person's, and it has the bound that a record's has.
 """
 
 import math
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from dpsparse.engine import vector_sums
 from dpsparse.engine.arrays import Array, as_float64, host, like, module_of, quotient, square_root, zero_for_nan
 from dpsparse.engine.links import IDENTITY, Effects, Link
+from dpsparse.engine.people import Held
 from dpsparse.engine.quantize import Quantizer, level_shift, weight_levels
 
 Thresholds: TypeAlias = NDArray[np.float64]
@@ -55,20 +57,38 @@ class Column:
 
 @dataclass(frozen=True)
 class Records:
-    """Some records: responses, all features quantized (None where they are elsewhere), columns of the selected ones."""
+    """Some records: responses, all features quantized (None where they are elsewhere), columns of the selected ones.
+
+    `people` says whose records they are; None where each is a person's only one.
+    """
 
     y: Array
     quantized: Any
     columns: tuple[Any, ...]
     link: Link = IDENTITY
+    exposure: Array | None = None
+    people: Held | None = None
 
     def take(self, rows: Any) -> Self:
         """Some of these records."""
         quantized = None if self.quantized is None else self.quantized.take(rows)
-        return type(self)(self.y[rows], quantized, tuple(column.take(rows) for column in self.columns), self.link)
+        exposure = None if self.exposure is None else self.exposure[rows]
+        columns = tuple(column.take(rows) for column in self.columns)
+        people = None if self.people is None else self.people.take(rows)
+        return type(self)(self.y[rows], quantized, columns, self.link, exposure, people)
+
+    def one_each(self, values: Array) -> Array:
+        """The values of the records that stand for the people: of each record, one."""
+        return values if self.people is None else values[self.people.chosen]
 
     def counts_at_most(self, values: Array, thresholds: Thresholds) -> NDArray[np.int64]:
-        """For each of some rising thresholds how many values, one of each record, are at or below it."""
+        """For each of some rising thresholds how many values, given for each record, are at or below it.
+
+        A person counts once.
+        """
+        return self._counts_at_most(self.one_each(values), thresholds)
+
+    def _counts_at_most(self, values: Array, thresholds: Thresholds) -> NDArray[np.int64]:
         return vector_sums.counts_at_most(values, thresholds)
 
     def sanitized(self, positions: Sequence[int]) -> Array:
@@ -78,12 +98,18 @@ class Records:
     def residuals(self, center: float, effects: Effects, bound: float = np.inf) -> Array:
         """Responses minus their means in float64, with gaps at 0; NaN for blank records. See `links` for the bound."""
         with np.errstate(all="ignore"):
-            return self.link.residuals(self.y, center, (each.sanitized for each in self.columns), effects, bound)
+            return self.link.residuals(self.y, center, self._explaining, effects, bound)
 
     def slope_roots(self, center: float, effects: Effects, bound: float = np.inf) -> Array:
         """Roots of the slopes of residuals at a bound; see `links`."""
         with np.errstate(all="ignore"):
-            return self.link.slope_roots(self.y, center, (each.sanitized for each in self.columns), effects, bound)
+            return self.link.slope_roots(self.y, center, self._explaining, effects, bound)
+
+    @property
+    def _explaining(self) -> Iterable[Array]:
+        """The exposure, where there is one, and the columns."""
+        columns = (each.sanitized for each in self.columns)
+        return columns if self.exposure is None else (self.exposure, *columns)
 
 
 def residual_counts(
@@ -92,6 +118,37 @@ def residual_counts(
     """For each of some rising thresholds how many residuals, or sizes of residuals, are at or below it."""
     residuals = records.residuals(center, effects)
     return records.counts_at_most(abs(residuals) if sizes else residuals, thresholds)
+
+
+def response_counts(records: Records, thresholds: Thresholds) -> NDArray[np.int64]:
+    """For each of some rising thresholds how many responses are at or below it."""
+    return records.counts_at_most(records.y, thresholds)
+
+
+def exposure_counts(records: Records, thresholds: Thresholds) -> NDArray[np.int64]:
+    """For each of some rising thresholds how many exposures are at or below it."""
+    return records.counts_at_most(records.exposure, thresholds)
+
+
+def response_sums(records: Records, bound: float, start: float, rise: float) -> NDArray[np.int64]:
+    """The sum of responses, clipped: u becomes min(u, bound) + rise (min(u, bound) - start)_+, and one below 0 is 0."""
+    return _positive_sums(records, records.y, bound, start, rise)
+
+
+def exposure_sums(records: Records, bound: float) -> NDArray[np.int64]:
+    """The sum of exposures, clipped at 0 and `bound`."""
+    return _positive_sums(records, records.exposure, bound, bound, 0.0)
+
+
+def _positive_sums(
+    records: Records, values: Array | None, bound: float, start: float, rise: float
+) -> NDArray[np.int64]:
+    assert values is not None, "a link with an exposure has one"
+    values = zero_for_nan(values.clip(0.0, bound))
+    values = values + (values - start).clip(0.0, None) * rise
+    most = bound + max(bound - start, 0.0) * rise
+    ones = module_of(values).ones_like(values)
+    return vector_sums.vector_sums(*vector_sums.person_means(values[None], ones, records.people), most)
 
 
 def pick_weights(records: Records, center: float, effects: Effects, bound: float, level: float = 0.0) -> Array:
@@ -121,7 +178,8 @@ def product_sums(records: Records, positions: Sequence[int], bound: float) -> ND
     columns = records.sanitized(positions)
     with np.errstate(all="ignore"):
         products = vector_sums.sanitized(columns * columns[-1])
-    return vector_sums.vector_sums(products, vector_sums.clip_factor(vector_sums.norms(products), bound), bound)
+    row_scale = vector_sums.clip_factor(vector_sums.norms(products), bound)
+    return vector_sums.vector_sums(*vector_sums.person_means(products, row_scale, records.people), bound)
 
 
 def column_counts(records: Records, position: int, thresholds: Thresholds, sizes: bool = False) -> NDArray[np.int64]:
@@ -150,7 +208,7 @@ def spread_sums(records: Records, position: int, size: float, most: float) -> ND
     with np.errstate(all="ignore"):
         sizes = quotient(quotient(abs(records.columns[position].units), size).clip(0, most), most)
         sizes = zero_for_nan(sizes)
-        return _bounded_sums(records, [as_float64(sizes > 0) - 0.5, sizes - 0.5], math.sqrt(0.5))
+        return bounded_sums(records, [as_float64(sizes > 0) - 0.5, sizes - 0.5], math.sqrt(0.5))
 
 
 def mean_sums(records: Records, position: int, center: float, scale: float, most: float) -> NDArray[np.int64]:
@@ -161,7 +219,7 @@ def mean_sums(records: Records, position: int, center: float, scale: float, most
     with np.errstate(all="ignore"):
         units = quotient(quotient(records.columns[position].units - center, scale).clip(-most, most), most)
         units = zero_for_nan(units)
-        return _bounded_sums(records, [units, units * units - 0.5], math.sqrt(1.25))
+        return bounded_sums(records, [units, units * units - 0.5], math.sqrt(1.25))
 
 
 def gain_sums(records: Records, center: float, effects: Effects, most: float, near: float) -> NDArray[np.int64]:
@@ -176,7 +234,7 @@ def gain_sums(records: Records, center: float, effects: Effects, most: float, ne
         is_near = as_float64(abs(response) <= near) - 0.5
         response = quotient(response.clip(-most, most), most)
         entries = [predicted * response, predicted * predicted - 0.5, is_near]
-        return _bounded_sums(records, entries, math.sqrt(1.5))
+        return bounded_sums(records, entries, math.sqrt(1.5))
 
 
 def calibration_sums(
@@ -192,10 +250,10 @@ def calibration_sums(
         predicted = quotient((records.y - center - residuals - level).clip(-reach, reach), reach)
         residuals = quotient(residuals.clip(-width, width), width)
         entries = [residuals, predicted * residuals, predicted / 2, predicted * predicted / 2 - 0.25]
-        return _bounded_sums(records, entries, CALIBRATION_NORM)
+        return bounded_sums(records, entries, CALIBRATION_NORM)
 
 
-def _bounded_sums(records: Records, entries: Sequence[Array], bound: float) -> NDArray[np.int64]:
+def bounded_sums(records: Records, entries: Sequence[Array], bound: float) -> NDArray[np.int64]:
     """Sums of vectors with these entries, whose norm is at most `bound` by their clips.
 
     The vector of a blank record is 0, shifted entries included, and so is one with an entry of NaN.
@@ -203,7 +261,7 @@ def _bounded_sums(records: Records, entries: Sequence[Array], bound: float) -> N
     xp = module_of(entries[0])
     vectors = xp.stack(entries)
     counts = as_float64(~(xp.isnan(vectors).any(0) | xp.isnan(records.y)))
-    return vector_sums.vector_sums(zero_for_nan(vectors), counts, bound)
+    return vector_sums.vector_sums(*vector_sums.person_means(zero_for_nan(vectors), counts, records.people), bound)
 
 
 def _row_weights(columns: Array, inner: float, outer: float) -> Array:
@@ -219,14 +277,40 @@ def gradient_sums(
     residuals = records.residuals(center, effects, tau)
     columns = records.sanitized(positions)
     row_scale = vector_sums.clipped_psi(residuals, tau) * _row_weights(columns, inner, outer)
-    return vector_sums.vector_sums(columns, row_scale, inner), int((abs(residuals) <= tau).sum())
+    sums = vector_sums.vector_sums(*_clipped(columns, row_scale, inner, records.people), inner)
+    return sums, int((abs(records.one_each(residuals)) <= tau).sum())
+
+
+def _clipped(columns: Array, row_scale: Array, bound: float, people: Held | None) -> tuple[Array, Array]:
+    """A vector of each person and its scale, which brings it within the bound; rows are within it by theirs."""
+    if people is None:
+        return columns, row_scale
+    vectors, _ = vector_sums.person_sums(columns, row_scale, people)
+    return vectors, vector_sums.clip_factor(vector_sums.norms(vectors), bound)
+
+
+def mean_residual_sums(records: Records, center: float, effects: Effects, tau: float) -> NDArray[np.int64]:
+    """Sums of the residuals clipped at tau, in units of it."""
+    return bounded_sums(records, [_psi(records.residuals(center, effects, tau), tau)], 1.0)
+
+
+def _psi(residuals: Array, tau: float) -> Array:
+    """Residuals in units of tau, clipped at 1; NaN for blank records."""
+    with np.errstate(all="ignore"):
+        return quotient(residuals, tau).clip(-1, 1)
 
 
 def gram_sums(records: Records, positions: Sequence[int], inner: float, outer: float) -> NDArray[np.int64]:
     """Sums of v z z', with v the weight of a row z."""
     columns = records.sanitized(positions)
-    row_scale = square_root(_row_weights(columns, inner, outer))
-    return vector_sums.gram_sums(columns, row_scale, np.sqrt(inner * outer))
+    return _moment_sums(records, columns, square_root(_row_weights(columns, inner, outer)), inner * outer)
+
+
+def _moment_sums(records: Records, columns: Array, row_scale: Array, bound: float) -> NDArray[np.int64]:
+    """Sums of z z', z a row times its scale, of a squared norm of at most `bound`; of a person's rows their mean."""
+    if records.people is not None:
+        row_scale = row_scale / records.people.each(np.sqrt(records.people.sizes))
+    return vector_sums.gram_sums(columns, row_scale, np.sqrt(bound), records.people)
 
 
 def jacobian_sums(
@@ -236,16 +320,17 @@ def jacobian_sums(
     columns = records.sanitized(positions)
     within = as_float64(abs(records.residuals(center, effects)) <= tau)
     row_scale = square_root(_row_weights(columns, inner, outer)) * within
-    return vector_sums.gram_sums(columns, row_scale, np.sqrt(inner * outer))
+    return _moment_sums(records, columns, row_scale, inner * outer)
 
 
 def variance_sums(
     records: Records, center: float, effects: Effects, tau: float, positions: Sequence[int], inner: float, outer: float
 ) -> NDArray[np.int64]:
-    """Sums of g g', with g a record's term of `gradient_sums`, in units of tau."""
+    """Sums of g g', with g a term of `gradient_sums`, in units of tau."""
     columns = records.sanitized(positions)
     psi = vector_sums.clipped_psi(records.residuals(center, effects), tau)
-    return vector_sums.gram_sums(columns, psi * _row_weights(columns, inner, outer), inner)
+    terms = _clipped(columns, psi * _row_weights(columns, inner, outer), inner, records.people)
+    return vector_sums.gram_sums(*terms, inner)
 
 
 def feature_counts(rows: Any, thresholds: Thresholds) -> NDArray[np.int64]:

@@ -13,11 +13,15 @@ NOT_FINITE = (
 NOT_NUMBERS = "every entry, as float()'s argument must be a string or a real number; encode other objects first"
 NOT_NUMERIC = (
     "Input could not be converted to numbers; encode text and categories as numbers first, or have "
-    "PrivateSparseRegressor learn them: fit(read_table(frame, target))"
+    "PrivateSparseRegressor learn them: fit(frame, y) without units, or fit(read_table(frame, target))"
 )
 NOT_LABELS = (
     "Only binary classification is supported. y must be 0 or 1, or False or True, in every record; for other labels "
     "say which one is yes, as in positive='yes', and every other one is no; continuous responses are for "
+    "PrivateSparseRegressor"
+)
+NOT_COUNTS = (
+    "y must be a number from 0 on in every record, such as a count or a cost; numbers below 0 are for "
     "PrivateSparseRegressor"
 )
 # The beginning of scikit-learn's own, by which it refuses bytes and strings.
@@ -25,6 +29,15 @@ NOT_DECIMAL = "Unable to convert array of bytes/strings into decimal numbers"
 MASKED = (
     "X and y must not be masked arrays: a fit would use what lies under the mask; pass x.filled(c) with a public c, or "
     'x.filled(nan) to PrivateSparseRegressor with missing="center"'
+)
+NOT_IDS = "person has ids that cannot be compared, such as lists; pass texts or whole numbers"
+UNREAD_IDS = (
+    "the column of people has ids of a type that is not read, texts beside other ids, or no ids at all; make all of "
+    "them texts or whole numbers"
+)
+MIXED_IDS = (
+    "person has texts beside other ids, so that a person may have two: 7 and '7'; read the ids as texts, all of them, "
+    'as pandas.read_csv does with dtype={"id": str}'
 )
 BROKEN_SPARSE = "Input is a sparse matrix with inconsistent or out-of-range indices; rebuild it from its triplets"
 OTHER_SHAPE = "X has another shape once it is converted; pass an array, a data frame or a sparse matrix"

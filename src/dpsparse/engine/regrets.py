@@ -53,6 +53,23 @@ def squared_errors(responses: NDArray[np.float64], log_odds: Sequence[NDArray[An
 
 
 @np.errstate(all="ignore")
+def deviances(responses: NDArray[np.float64], means: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
+    """Halves of Poisson deviances, up to a term of the response alone: m - y log m, for means m.
+
+    A row for each model and a column for each record, elementwise. That of a blank record is NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpsparse.engine.regrets import deviances
+    >>> deviances(np.array([1.0, np.nan]), [np.array([1.0, 1.0])])
+    array([[ 1., nan]])
+    """
+    tables = [np.asarray(each, dtype=np.float64) for each in means]
+    return np.stack([each - responses * np.log(each) for each in tables])
+
+
+@np.errstate(all="ignore")
 def regrets(errors: NDArray[np.float64]) -> NDArray[np.float64]:
     """Each record's errors less its smallest; NaN where one is NaN."""
     result: NDArray[np.float64] = errors - errors.min(axis=0)

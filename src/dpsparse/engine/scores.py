@@ -4,8 +4,14 @@ A record's vector is A z f, with z its selected columns, A a public matrix (in p
 release) and f the bounded residual, the root of its slope (`links`) or 1: for linear responses the residual clipped at
 tau, and whether it lies within tau. Every entry of A z is added up one column after another, elementwise, so that it
 depends on that record alone and has the same bits on every engine.
+
+Where people have several records, all rows have the same weight, as in the estimators that these scores are of, but for
+people with very many (`people.MOST_ROWS`). With m the mean number of rows, a person's score is the sum of those of
+their rows over sqrt m, and their second moments are the sum of those of their rows over m. So a person of m rows in
+random directions has a score as long as a row's.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -14,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsparse.engine import vector_sums
-from dpsparse.engine.arrays import Array, like, module_of, quotient, square_root
+from dpsparse.engine.arrays import Array, as_float64, like, module_of, quotient, square_root
 from dpsparse.engine.links import Effects
+from dpsparse.engine.people import Held
 from dpsparse.engine.queries import Records, Thresholds
 
 Factor: TypeAlias = Literal["score", "slope", "row"]
@@ -51,15 +58,27 @@ class Terms:
 
 
 def norm_counts(records: Records, terms: Terms, thresholds: Thresholds) -> NDArray[np.int64]:
-    """For each of some rising thresholds how many vectors have a norm at or below it; blank records count nowhere."""
+    """For each of some rising thresholds how many vectors have a norm at or below it; blank records count nowhere.
+
+    A person counts once: by the norm of their score, by the root of the sum of their squared norms where vectors are of
+    slopes, and by the row that stands for them where they are of rows.
+    """
     vectors, blank = _vectors(records, terms)
-    norms = vector_sums.norms(vectors)
-    return records.counts_at_most(module_of(norms).where(blank, like(np.nan, norms), norms), thresholds)
+    norms, people = vector_sums.norms(vectors), records.people
+    if people is None or terms.factor == "row":
+        return records.counts_at_most(module_of(norms).where(blank, like(np.nan, norms), norms), thresholds)
+    if terms.factor == "slope":
+        norms = _person_norms(norms, people)
+    else:
+        norms = vector_sums.norms(_person_scores(vectors, people))
+    all_blank = people.sums(as_float64(blank)) == people.sizes
+    return vector_sums.counts_at_most(np.where(all_blank, np.nan, norms), thresholds)
 
 
 def clipped_sums(records: Records, terms: Terms, bound: float, start: float, rise: float) -> NDArray[np.int64]:
     """Sums of the vectors, their norms clipped: a norm u becomes min(u, bound) + rise (min(u, bound) - start)_+."""
     vectors, _ = _vectors(records, terms)
+    vectors = _person_scores(vectors, records.people)
     norms = vector_sums.norms(vectors)
     inside = norms.clip(None, bound)
     with np.errstate(all="ignore"):
@@ -68,9 +87,28 @@ def clipped_sums(records: Records, terms: Terms, bound: float, start: float, ris
 
 
 def second_moment_sums(records: Records, terms: Terms, bound: float) -> NDArray[np.int64]:
-    """Sums of v v', v a vector clipped to norm `bound`."""
+    """Sums of v v', v a vector clipped to norm `bound`; of slopes all vectors of a person are clipped together."""
     vectors, _ = _vectors(records, terms)
-    return vector_sums.gram_sums(vectors, vector_sums.clip_factor(vector_sums.norms(vectors), bound), bound)
+    people = records.people
+    if people is None or terms.factor == "score":
+        vectors = _person_scores(vectors, people)
+        return vector_sums.gram_sums(vectors, vector_sums.clip_factor(vector_sums.norms(vectors), bound), bound)
+    factor = vector_sums.clip_factor(_person_norms(vector_sums.norms(vectors), people), bound)
+    scale = factor * np.sqrt(people.weights / people.mean)
+    return vector_sums.gram_sums(vectors, people.each(scale), bound, people)
+
+
+def _person_scores(vectors: Array, people: Held | None) -> Array:
+    """The sum of each person's vectors over the root of the mean number of rows."""
+    if people is None:
+        return vectors
+    return vector_sums.sanitized(people.sums(vectors) * (people.weights / math.sqrt(people.mean)))
+
+
+def _person_norms(norms: Array, people: Held) -> Array:
+    """The root of the sum of each person's squared norms over the mean number of rows."""
+    with np.errstate(all="ignore"):
+        return square_root(people.sums(norms * norms) * (people.weights / people.mean))
 
 
 def _vectors(records: Records, terms: Terms) -> tuple[Array, Array]:

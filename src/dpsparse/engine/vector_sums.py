@@ -3,7 +3,8 @@
 A record's vector is clipped to an l2 norm. Its entries are scaled to integer levels and truncated toward zero, which
 only shrinks them, and the integers' norm is then checked: a record whose vector exceeds the bound counts as zero.
 Norms and residuals are computed one feature after another, elementwise, so a record's terms depend on that record
-alone.
+alone. Where people have several records, the same is done to one vector of each person (`person_sums`,
+`person_means`), or to all vectors of a person at once (`gram_sums`).
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsparse.engine.arrays import Array, host, like, module_of, quotient, square_root, zero_for_nan
+from dpsparse.engine.people import Held
 
 # Levels of a norm bound. Vectors: 2^20 n < 2^53 for n < 2^33. Gram: 2^22 n < 2^53 for n < 2^31, beyond `check_exact`.
 VECTOR_LEVELS = 2**20
@@ -101,9 +103,34 @@ def vector_sums(columns: Array, row_scale: Array, norm_bound: float) -> NDArray[
     return result
 
 
-def gram_sums(columns: Array, row_scale: Array, norm_bound: float) -> NDArray[np.int64]:
-    """Sums over rows of z z', z one of `integer_vectors`, as int64; one step stands for (norm_bound / 2^11)^2."""
+def person_sums(columns: Array, row_scale: Array, people: Held | None) -> tuple[Array, Array]:
+    """Rows times their scales, added up for each person, over the root of the number of the person's rows.
+
+    Vectors of random directions add up to about that root: the sum is as long as one of them. Gives the vectors, and
+    their scales; of people with one row each, rows as they are.
+    """
+    if people is None:
+        return columns, row_scale
+    total = sanitized(people.sums(columns * row_scale) / np.sqrt(people.sizes))
+    return total, np.ones(len(people.sizes))
+
+
+def person_means(columns: Array, row_scale: Array, people: Held | None) -> tuple[Array, Array]:
+    """The mean of a person's rows times their scales, as `person_sums`; it is no longer than the longest of them."""
+    if people is None:
+        return columns, row_scale
+    return sanitized(people.sums(columns * row_scale) / people.sizes), np.ones(len(people.sizes))
+
+
+def gram_sums(columns: Array, row_scale: Array, norm_bound: float, people: Held | None = None) -> NDArray[np.int64]:
+    """Sums over rows of z z', z one of `integer_vectors`, as int64; one step stands for (norm_bound / 2^11)^2.
+
+    The squared norms of a person's vectors are meant to add up to at most norm_bound^2. They are checked in integers: a
+    person whose vectors exceed the bound counts as zero.
+    """
     vectors = integer_vectors(columns, row_scale, norm_bound, GRAM_LEVELS)
+    if people is not None:
+        vectors = vectors * people.each(people.sums(_squares(vectors)) <= GRAM_LEVELS**2)
     result: NDArray[np.int64] = np.rint(host(vectors @ vectors.T)).astype(np.int64)
     return result
 

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -26,6 +26,7 @@ from dpsparse.model.context import fit_context
 from dpsparse.model.effect import Effect
 from dpsparse.model.numeric_columns import NumericColumns
 from dpsparse.model.released import LinearModel
+from dpsparse.model.tidy_frames import ModelFrames
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.accounting.record import PrivacyRecord
 from dpsparse.privacy.guarantee import Guarantee, check_delta, check_epsilon, default_delta
@@ -39,17 +40,28 @@ MIN_ROWS = 2
 _OF_THE_INPUT = ("n_features_in_", "feature_names_in_")
 
 
+def refuse_people(estimator: object) -> NoReturn:
+    """Raise ValueError, since an estimator protects rows."""
+    raise ValueError(
+        f"person: {type(estimator).__name__} protects rows, not people with several: leave person out and give "
+        "records_per_person, or fit a number, a count or yes and no by person"
+    )
+
+
 def as_dtype(coef: NDArray[np.float64], dtype: DTypeLike) -> NDArray[Any]:
     """Coefficients in the features' own dtype, cut to its finite range."""
     most = np.finfo(dtype).max
     return np.clip(coef, -most, most).astype(dtype)
 
 
-class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class PrivateEstimator(ModelFrames, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Base of everything that is fitted privately. Parameters of the guarantee are checked before any data are read."""
 
     # Whether X and y may have gaps.
     _allow_missing = False
+
+    # Whether all rows of a person may be one record.
+    _by_person = True
 
     # Set by `tune` for the length of a fit: several fits are then accounted for as one.
     _shared_meter: Meter | None = None
@@ -139,6 +151,10 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "released_")
 
+    def _released(self) -> LinearModel:
+        check_is_fitted(self)
+        return self.released_
+
     def _publish(self, model: LinearModel) -> None:
         """Set what the fit publishes: a released model, which has `privacy`, `context` and `as_html`."""
         # Within `tune` the ledger is charged for the whole, and read when that is done.
@@ -146,12 +162,14 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
         self.released_ = replace(model, context=fit_context(*charged))
         self.privacy_ = model.privacy
 
-    def _open_meter(self, n_records: int) -> Meter:
-        """The meter of one fit; warns where a seed voids its guarantee."""
+    def _open_meter(self, n_records: int, rows: int | None = None) -> Meter:
+        """The meter of one fit; warns where a seed voids its guarantee. `rows` where a record is a person's rows."""
+        if rows is not None and not self._by_person:
+            refuse_people(self)
         if self._shared_meter is not None:
             return self._shared_meter
         delta = default_delta(n_records) if self.delta is None else float(self.delta)
-        guarantee = Guarantee(float(self.epsilon), delta, self.adjacency, int(self.records_per_person))
+        guarantee = Guarantee(float(self.epsilon), delta, self.adjacency, int(self.records_per_person), rows)
         return Meter(guarantee, n_records, self._noise_source())
 
     def _warn_if_weak(self, meter: Meter) -> None:
@@ -189,7 +207,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
 
     def _repr_html_inner(self) -> str:
         """What `_repr_html_` shows: the released model once fitted, scikit-learn's diagram before."""
-        return self.released_.as_html() if hasattr(self, "released_") else super()._repr_html_inner()
+        return self.released_._repr_html_() if hasattr(self, "released_") else super()._repr_html_inner()
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         bundle = super()._repr_mimebundle_(**options)

@@ -1,5 +1,6 @@
 """What estimators by a private pursuit have in common, whatever their responses are: `fit`, prices, intervals."""
 
+from dataclasses import replace
 from functools import cache
 from typing import Any, Literal, Self
 
@@ -9,20 +10,24 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpsparse.algorithms.pursuit.decisions import takes_all
 from dpsparse.algorithms.pursuit.pursuit import Pursuit
-from dpsparse.algorithms.pursuit.pursuit_constants import MOST_SELECTED
+from dpsparse.algorithms.pursuit.pursuit_constants import MOST_LOG_ODDS, MOST_SELECTED
 from dpsparse.algorithms.pursuit.schedule import Schedule, n_selectable, schedule_for
 from dpsparse.algorithms.pursuit.shared_units import SharedUnits
 from dpsparse.data.as_table import as_table
+from dpsparse.data.person_ids import people_of, people_rows, without_ids
 from dpsparse.data.public_units import n_units_known, public_units, units_known
-from dpsparse.data.raw_data import RawData
+from dpsparse.data.raw_data import RawData, frame_with_text, join_response, refuse_beside
 from dpsparse.data.validation import cap_sparsity, check_count
-from dpsparse.estimators._private import PrivateEstimator
-from dpsparse.estimators._raw_fit import fit_raw
+from dpsparse.engine.people import ONE_ROW, People
+from dpsparse.engine.protocols import Rows, Table
+from dpsparse.estimators._private import MIN_ROWS, PrivateEstimator
+from dpsparse.estimators._raw_fit import fit_raw, raw_schedule
 from dpsparse.estimators._results import set_results
 from dpsparse.estimators._types import PerFeature, Progress
 from dpsparse.families import Family
-from dpsparse.families.estimands import LOG_ODDS
+from dpsparse.families.estimands import LOG_MEAN, LOG_ODDS
 from dpsparse.inference.inference_constants import SHOWN_LEVEL
+from dpsparse.io.bounds import Bounds
 from dpsparse.model.numeric_columns import NumericColumns
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.guarantee import Guarantee
@@ -45,6 +50,8 @@ class PursuitEstimator(PrivateEstimator):
     response_center: float | None = None
     response_scale: float | None = None
 
+    # Whether `tune` takes it: it makes one pursuit.
+    _can_be_tuned = True
     # Set by `tune` for the length of a fit: its schedule, and the units that it shares with other fits.
     _planned: tuple[Schedule | None, SharedUnits | None] = None, None
 
@@ -60,25 +67,51 @@ class PursuitEstimator(PrivateEstimator):
         """Whether responses are yes or no."""
         return self._family.estimand == LOG_ODDS
 
+    @property
+    def _is_log_mean(self) -> bool:
+        """Whether effects are on the log of a mean."""
+        return self._family.estimand == LOG_MEAN
+
     def _part_of(self, y: Any, response: NDArray[np.float64], rows: NDArray[np.intp]) -> NDArray[Any]:
         """The responses of some rows, as `fit` takes them; `response` are those of all, validated."""
         return response[rows]
 
-    def _described(self, positive: str | None = None) -> dict[str, Any]:
-        """Further fields of the released model; `positive` is the text of yes in a raw table."""
+    def _expose(self, X: Any, *, person: Any = None) -> None:
+        """Find the exposure, before a schedule is made for X."""
+
+    def _family_of(self, data: RawData) -> Family:
+        """The family of a fit on a raw table."""
+        if data.exposure is not None:
+            raise ValueError("exposure is for PrivateSparsePoissonRegressor: leave it out of read_table")
+        return self._family
+
+    def _rows(self, table: Table, y: Any) -> Rows:
+        """The rows of a fit."""
+        return table.rows(y, check_before_release=self._check_before_release)
+
+    def _described(self, data: RawData | None = None) -> dict[str, Any]:
+        """Further fields of the released model, beside those of every pursuit; `data` is its raw table."""
         return {}
 
-    def fit(self, X: Any, y: Any = None, *, progress: Progress = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, person: Any = None, progress: Progress = None) -> Self:
         """Fit privately. The whole guarantee is spent; each release is charged before it is made.
 
         Parameters
         ----------
         X : array-like, sparse matrix or other table of shape (n_samples, n_features)
             Finite features: also a memory map, a Zarr array or `OnDisk`, which are read block by block, and a torch
-            CUDA tensor, a CuPy array or `Streamed`, which are read by a GPU; and a dask array or data frame. Or what
-            `read_table` gives: a file or data frame with text, dates and gaps.
+            CUDA tensor, a CuPy array or `Streamed`, which are read by a GPU; and a dask array or data frame.
+
+            A frame of pandas, polars or pyarrow with a column of text, categories, objects or dates, by its declared
+            types, is read cell by cell unless `feature_center` or `feature_scale` are given, which only numbers have:
+            categories are learned within the guarantee, and any cell may be missing. Or what `read_table` gives: such
+            a frame or a file, with what is publicly known of it.
         y : array-like of shape (n_samples,) or None
             Finite responses; where X is dask's also a dask array or series. None where X is from `read_table`.
+        person : array-like of shape (n_samples,), str or None, default=None
+            Whose row it is: ids of any type, or the name of the column of a data frame that has them, which is no
+            feature then. The guarantee is to each person, whatever number of rows they have. A row without an id is a
+            person of its own. None where each row is a person's only one, or for `records_per_person`.
         progress : callable or None, default=None
             Called with the steps done, a fraction, and their number. A fit that it interrupts leaves no result, and
             what was charged stays charged.
@@ -89,18 +122,28 @@ class PursuitEstimator(PrivateEstimator):
             The fitted estimator.
         """
         if isinstance(X, RawData):
-            if y is not None:
-                raise ValueError("y must be left out: the table from read_table names its response")
+            refuse_beside(y, person)
+            if X.positive is None and getattr(self, "positive", None) is not None:
+                raise ValueError(
+                    "positive is for arrays: give it to read_table, which reads the responses of this table"
+                )
             fit_raw(self, X, progress)
             return self
+        if self._has_text(X):
+            fit_raw(self, self._as_raw(X, y, person), progress)
+            return self
         self._check_parameters()
+        X, ids = without_ids(X, person)
         table = as_table(X)
-        n, d = self._public_shape(table, y)
-        meter = self._open_meter(n)
+        n_rows, d = self._public_shape(table, y)
+        people = None if ids is None else self._people(table, ids, n_rows)
+        n = n_rows if people is None else people.n_people
+        meter = self._open_meter(n, None if people is None else n_rows)
         planned, shared = self._planned
-        schedule = cache(lambda guarantee: planned or self._schedule(guarantee, n, d))
+        rows_per_person = ONE_ROW if people is None else people.rows
+        schedule = cache(lambda guarantee: planned or self._schedule(guarantee, n, d, rows=rows_per_person))
         with self._reserved(meter, lambda guarantee: schedule(guarantee).commitment):
-            y = self._validated(table, y, (n, d))
+            y = self._validated(table, y, (n_rows, d))
             columns = range(d) if table.names is None else table.names
             units = public_units(self.feature_center, self.feature_scale, columns)
             asked = getattr(self, self._sparsity_parameter)
@@ -109,8 +152,9 @@ class PursuitEstimator(PrivateEstimator):
             self._warn_if_weak(meter)
             facts = schedule(meter.guarantee).facts
             self._warn_if_hopeless(n, facts.width, meter, facts.known or facts.takes_over_units)
+            rows = self._rows(table, y)
             pursuit = Pursuit(
-                table.rows(y, check_before_release=self._check_before_release),
+                rows if people is None or not people.rows.many else people_rows(rows, people),
                 meter,
                 schedule(meter.guarantee),
                 units=units,
@@ -125,6 +169,24 @@ class PursuitEstimator(PrivateEstimator):
         features = NumericColumns(d, names, np.array(units.center), np.array(units.scale), self._allow_missing)
         set_results(self, pursuit.run(), features, table.dtype, meter, **self._described())
         return self
+
+    def _people(self, table: Table, ids: Any, n_rows: int) -> People:
+        """Whose rows are whose; refused, from public facts, where a table cannot be divided among people."""
+        people = people_of(ids, n_rows)
+        if people.n_people < MIN_ROWS:
+            raise ValueError(f"person names {people.n_people} person; a fit needs at least {MIN_ROWS} people")
+        return people
+
+    def _has_text(self, X: Any) -> bool:
+        """Whether X is a frame with text, by its declared types; units of all columns say that they are numbers."""
+        return self.feature_center is None and self.feature_scale is None and frame_with_text(X)
+
+    def _as_raw(self, X: Any, y: Any, person: Any = None) -> RawData:
+        """A frame with text and its responses, as a fit reads cells; `person` names its column of ids."""
+        if person is not None and not isinstance(person, str):
+            raise ValueError("person must be the name of a column of X, where X is a frame with text")
+        known = Bounds(response_center=self.response_center, response_scale=self.response_scale)
+        return replace(join_response(X, y, known), person=person)
 
     @property
     def _sparsity_parameter(self) -> str:
@@ -147,7 +209,8 @@ class PursuitEstimator(PrivateEstimator):
                 and guarantee is not None
                 and takes_all(n, candidates, guarantee.rho_per_record, known, self._family)
             )
-            asked = candidates if all_of_them else MOST_SELECTED
+            most = MOST_LOG_ODDS if self._family.scaled is None else MOST_SELECTED
+            asked = candidates if all_of_them else most
         return int(min(asked, candidates))
 
     def _schedule(
@@ -158,7 +221,7 @@ class PursuitEstimator(PrivateEstimator):
         *,
         of_units: Schedule | None = None,
         leads: bool = True,
-        **others: bool,
+        **others: Any,
     ) -> Schedule:
         """The releases and prices of a fit on n records of d features under a guarantee.
 
@@ -177,6 +240,10 @@ class PursuitEstimator(PrivateEstimator):
             n_known = n_units_known(self.feature_center, self.feature_scale, d)
             known["n_selectable"] = n_selectable(of_units, n_known)
         return schedule_for(guarantee, n, d, self._picks(d, n, guarantee), of_units=of_units, **known)
+
+    def _raw_schedule(self, data: RawData, guarantee: Guarantee) -> Schedule:
+        """The releases and prices of a fit on a raw table."""
+        return raw_schedule(self, data, guarantee)
 
     def conf_int(self, level: float = SHOWN_LEVEL) -> NDArray[np.float64]:
         """Confidence intervals of the effects, centred at the unshrunk estimates.

@@ -16,11 +16,13 @@ from dpsparse.algorithms.pursuit.reference_budget import pursuit_share
 from dpsparse.algorithms.pursuit.result import FEW_CARRIERS, PursuitResult
 from dpsparse.algorithms.pursuit.schedule import Schedule, n_selectable, schedule_for
 from dpsparse.algorithms.pursuit.shared_units import SharedUnits
+from dpsparse.data.person_ids import people_rows
 from dpsparse.data.public_units import PublicUnits
 from dpsparse.engine import config
 from dpsparse.engine.cpu.dense_rows import DenseRows
 from dpsparse.engine.disk.disk_rows import DiskRows
 from dpsparse.engine.disk.memory import available_bytes
+from dpsparse.engine.people import ONE_ROW
 from dpsparse.engine.protocols import Rows
 from dpsparse.estimators._private import MIN_ROWS
 from dpsparse.estimators._results import set_results
@@ -64,10 +66,11 @@ def raw_schedule(
     Without `prepare` the releases that tell what the columns are, and names, are left out: others make them.
     `of_units` has the releases that the fit shares with others, and the one that `leads` makes these.
     """
-    n, d = data.table.n_records, n_expected(data)
-    picks, family = estimator._picks(d), estimator._family
+    n, d = data.n_people, n_expected(data)
+    rows = ONE_ROW if data.people is None else data.people.rows
+    picks, family = estimator._picks(d), estimator._family_of(data)
     # What is learned of a table is for the pursuit, and priced as its releases are.
-    share = pursuit_share(PublicFacts(n, d, picks, guarantee.rho_per_record, missing=True, family=family))
+    share = pursuit_share(PublicFacts(n, d, picks, guarantee.rho_per_record, missing=True, family=family, rows=rows))
     shares = preparation_shares(n, share * guarantee.rho_per_record, len(data.columns) + 1, len(data.maybe_text), picks)
     naming = shares.pop("names")
     table = TableReleases(
@@ -90,6 +93,7 @@ def raw_schedule(
         missing=True,
         most_splits=len(data.maybe_numbers),
         family=family,
+        rows=rows,
     )
 
 
@@ -101,12 +105,10 @@ def n_expected(data: "RawData") -> int:
 def fit_raw(estimator: "PursuitEstimator", data: "RawData", progress: Progress = None) -> None:
     """Fit an estimator on raw data."""
     estimator._check_parameters()
-    if data.positive is None and getattr(estimator, "positive", None) is not None:
-        raise ValueError("positive is for arrays: give it to read_table, which reads the responses of this table")
-    n = data.table.n_records
+    n = data.n_people
     if n < MIN_ROWS:
-        raise FileError(f"the table holds {n} records; a fit needs at least {MIN_ROWS}")
-    meter = estimator._open_meter(n)
+        raise FileError(f"the table holds {n} {'records' if data.people is None else 'people'}; a fit needs {MIN_ROWS}")
+    meter = estimator._open_meter(n, data.n_rows)
     schedule = cache(lambda guarantee: raw_schedule(estimator, data, guarantee))
     with estimator._reserved(meter, lambda guarantee: schedule(guarantee).commitment):
         estimator._warn_if_weak(meter)
@@ -128,7 +130,7 @@ class PreparedTable:
         self._data, self._family = data, plan.facts.family
         slots = {slot.name: slot for slot in plan.preparation}
         preparation = Preparation(
-            data.table,
+            data.standing,
             data.target,
             meter,
             slots,
@@ -144,7 +146,7 @@ class PreparedTable:
         missing = [missing_feature(column) for column in data.with_categories if column in self.encoding.with_gaps]
         self.features = (*learned, *given, *missing)
         self._n_numbers = sum(feature.kind != Kind.text for feature in learned)
-        self._buckets_of = preparation.buckets_of
+        self._buckets_of = None if self._has_many_rows else preparation.buckets_of
 
     @property
     def binary(self) -> NDArray[np.bool_]:
@@ -168,14 +170,31 @@ class PreparedTable:
 
     @cached_property
     def rows(self) -> Rows:
-        """The records as an engine reads them: in memory where there is room for their features, or in blocks."""
+        """The records with their responses, as an engine reads them."""
+        return self.rows_with(self.responses())
+
+    def rows_with(self, responses: NDArray[np.float64]) -> Rows:
+        """The records with some responses: in memory where there is room for their features, or in blocks."""
+        table, X, people = self._data.table, self._encoded, self._data.people
+        rows = DiskRows(EncodedSource(table, self.features), responses) if X is None else DenseRows(X, responses)
+        if self._data.exposure is not None:
+            rows.exposure = table.numbers([self._data.exposure], [self._data.kind_of_exposure])[:, 0]
+        return people_rows(rows, people) if people is not None and self._has_many_rows else rows
+
+    @cached_property
+    def _encoded(self) -> NDArray[np.float64] | None:
+        """The features in memory; None where there is no room for them."""
         table = self._data.table
         if 8 * table.n_records * len(self.features) > config.current.disk_memory_share * available_bytes():
-            return DiskRows(EncodedSource(table, self.features), self._responses())
-        X = encode(table, self.features, self._buckets_of)
-        return DenseRows(X, self._responses())
+            return None
+        return encode(table, self.features, self._buckets_of)
 
-    def _responses(self) -> NDArray[np.float64]:
+    @property
+    def _has_many_rows(self) -> bool:
+        return self._data.people is not None and self._data.people.rows.many
+
+    def responses(self) -> NDArray[np.float64]:
+        """The responses as the family has them; NaN where there is none."""
         table, target, positive = self._data.table, self._data.target, self._data.positive
         read = self.encoding.responses(table) if positive is None else yes_or_no(table, target, positive)
         return self._family.responses(read)
@@ -226,12 +245,20 @@ class PreparedTable:
         return (*self.features, *(replace(each, center=None, scale=None, fill=None, missing=True) for each in missing))
 
     def pursue(
-        self, meter: Meter, plan: Schedule, shared: SharedUnits | None = None, progress: Progress = None
+        self,
+        meter: Meter,
+        plan: Schedule,
+        shared: SharedUnits | None = None,
+        progress: Progress = None,
+        rows: Rows | None = None,
     ) -> PursuitResult:
-        """The result of a pursuit; `shared` are units that it has in common with others."""
+        """The result of a pursuit.
+
+        `shared` are units that it has in common with others, `rows` have other responses.
+        """
         bounds = self._data.bounds
         pursuit = Pursuit(
-            self.rows,
+            self.rows if rows is None else rows,
             meter,
             plan,
             units=self.units,
@@ -246,7 +273,7 @@ class PreparedTable:
         )
         result = pursuit.run()
         # A step to the estimand's estimator has looked for them itself.
-        looked = plan.reference_rho > 0 and plan.facts.family.scaled is not None
+        looked = plan.reference_rho > 0 and not plan.facts.family.bounded
         features, rare = self.all_features(), frozenset[Feature]() if looked else self.encoding.rare
         there = np.array([features[place] not in rare for place in result.features.support], dtype=bool)
         doubts, count = result.features.doubts, result.response.count
@@ -272,14 +299,14 @@ class PreparedTable:
         estimator.n_features_in_ = len(self.features)
         encoding = self.encoding
         names: dict[str, Any] = {"target": self._data.target, "target_kind": str(encoding.target_kind)}
-        names |= {"baselines": baselines} | estimator._described(self._data.positive)
+        names |= {"baselines": baselines} | estimator._described(self._data)
         set_results(estimator, result, features, np.float64, meter, **names, text_unused=encoding.text_unused)
 
     def named(self, meter: Meter, plan: Schedule, support: Iterable[int]) -> tuple[tuple[Feature, ...], dict[str, str]]:
         """All features, with the names of the selected texts, and the baselines of the text columns by column."""
         features, baselines = self.all_features(), {}
         if plan.naming:
-            labels = release_labels(meter, plan.naming[0], self._data.table, features, support)
+            labels = release_labels(meter, plan.naming[0], self._data.standing, features, support)
             features, baselines = labels.features, labels.baselines
         public = {column: categories[0] for column, categories in self._data.with_categories.items()}
         return features, baselines | public

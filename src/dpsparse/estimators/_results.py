@@ -116,6 +116,7 @@ def set_results(
             responses=result.response.count,
             estimand=None if estimand is None else estimand.name,
             variables=_variables(selected, kept, features) if result.predictions.explains else (),
+            correlations=_correlations(selected.covariance, kept[known & selected.trusted[kept]]),
             **{"target": "y"} | described,
         )
     )
@@ -147,6 +148,15 @@ def _variables(selected: FeatureEffects, kept: NDArray[np.int64], features: Sequ
             names = tuple(features[selected.support[place]].name for place in own)
             variables.append(Variable(column, names, p_value, p_value < level))
     return tuple(variables)
+
+
+def _correlations(covariance: NDArray[np.float64], places: NDArray[np.int64]) -> tuple[tuple[float, ...], ...]:
+    """The correlations of the errors of some effects: for each those with the effects before it."""
+    own = covariance[np.ix_(places, places)]
+    deviations = np.sqrt(np.diagonal(own))
+    # Where a variance is 0 or too large for a double, nothing is known of its correlations.
+    relative = np.clip(np.nan_to_num(own / deviations / deviations[:, None], posinf=0.0, neginf=0.0), -1.0, 1.0)
+    return tuple(tuple(row[:k].tolist()) for k, row in enumerate(relative))
 
 
 def _spread(size: int, places: NDArray[np.int64], values: ArrayLike, elsewhere: float) -> NDArray[Any]:

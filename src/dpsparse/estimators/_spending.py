@@ -41,6 +41,8 @@ def reserved(
     assert commitment is not None  # the fit has committed
     try:
         about |= {"adjacency": guarantee.adjacency, "records_per_person": guarantee.records_per_person}
+        if guarantee.rows is not None:
+            about |= {"records_per_person": None, "rows": guarantee.rows}
         reservation = ledger.reserve(dataset, commitment.cost(guarantee), **about)
     except BudgetExceeded as refusal:
         fits = _largest_epsilon(ledger.balance(dataset), guarantee, commitment_for)

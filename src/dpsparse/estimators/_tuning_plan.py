@@ -12,9 +12,10 @@ a unit is released when its feature has been selected.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
 
+from dpsparse.algorithms.guarantee_shares import mu_to_divide, share_of, share_spent, within_mu, within_rho
 from dpsparse.algorithms.pursuit.budget import median_share
 from dpsparse.algorithms.pursuit.grids import SIZES
 from dpsparse.algorithms.pursuit.schedule import Schedule
@@ -86,26 +87,21 @@ def plan_for(guarantee: Guarantee, n: int, schedules: Schedules) -> Plan:
 
 def _plan(guarantee: Guarantee, n: int, schedules: Schedules, by_mu: bool) -> Plan | None:
     """Even shares of mu^2, or of rho, of what the slots of the whole leave; None where they leave nothing."""
-    count, mu, rho = len(schedules.order), _mu(guarantee), guarantee.rho_per_record
+    count, rho = len(schedules.order), guarantee.rho_per_record
     table = schedules.table(guarantee) if schedules.table else None
-    whole = schedules.units(_share(guarantee, UNITS_SHARE, 2, by_mu))
+    whole = schedules.units(share_of(guarantee, UNITS_SHARE, 2, by_mu))
     if not by_mu:
-        table, whole = table and _by_rho(table), _by_rho(whole)
+        table, whole = table and within_rho(table), within_rho(whole)
         # Where a release may fail, zCDP is converted at a delta that is a little smaller.
         rho *= 1 - (1e-3 if table else 1e-9)
     first, last = (table.preparation, table.naming) if table else ((), ())
     of_whole = (*first, *whole.shared, *last)
-    # Alone they cost at least as much as among other releases: a pick costs less the more follows it.
-    spent = (
-        (compose_gdp([slot.mechanism for slot in of_whole]) / mu) ** 2
-        if by_mu
-        else math.fsum(slot.rho for slot in of_whole) / rho
-    )
+    spent = share_spent(guarantee, of_whole, by_mu, rho)
     if not spent < 1:
         return None
-    share = _share(guarantee, (1 - spent) / count, count, by_mu, rho)
+    share = share_of(guarantee, (1 - spent) / count, count, by_mu, rho)
     fits = {k: schedules.of(k, share, whole, leads=k == schedules.order[0]) for k in schedules.order}
-    fits = {k: _by_mu(fit, share.mu_per_record) if by_mu else _by_rho(fit) for k, fit in fits.items()}
+    fits = {k: within_mu(fit, share.mu_per_record) if by_mu else within_rho(fit) for k, fit in fits.items()}
     picks = _picks(guarantee, n_held_out(n))
     slots = (
         *in_part(Commitment(first), TRAINING, TABLE_NAME),
@@ -116,35 +112,9 @@ def _plan(guarantee: Guarantee, n: int, schedules: Schedules, by_mu: bool) -> Pl
     return Plan(share, fits, picks, Commitment(slots), table)
 
 
-def _mu(guarantee: Guarantee) -> float:
-    """The mu of a record, less what may be lost to rounding where it is divided."""
-    return guarantee.mu_per_record * (1 - 1e-9)
-
-
-def _share(guarantee: Guarantee, share: float, count: int, by_mu: bool, rho: float | None = None) -> Guarantee:
-    """A share of mu^2 or of rho as a guarantee, at 1/count of delta, where any share still has an epsilon above 0."""
-    part = replace(guarantee, delta=guarantee.delta / count)
-    if by_mu:
-        spent = {"rho": math.inf, "mu": _mu(guarantee) * math.sqrt(share)}
-    else:
-        spent = {"rho": share * (rho or guarantee.rho_per_record)}
-    return replace(part, epsilon=part.epsilon_spent(**spent))
-
-
-def _by_mu(schedule: Schedule, mu: float) -> Schedule:
-    """A schedule within mu: one that fills rho may cost more in the Gaussian account, where picks are most of it."""
-    excess = schedule.commitment.composed.mu / mu
-    return replace(schedule, factor=schedule.factor / excess**2 * (1 - 1e-9)) if 1 < excess < math.inf else schedule
-
-
-def _by_rho(schedule: Schedule) -> Schedule:
-    """A schedule within rho, not stretched to fill the Gaussian account."""
-    return replace(schedule, factor=min(schedule.factor, 1.0))
-
-
 def _picks(guarantee: Guarantee, n_records: int) -> Commitment:
     """The two picks on rows held out, which have the whole guarantee of these rows."""
-    rho, mu = guarantee.rho_per_record, _mu(guarantee)
+    rho, mu = guarantee.rho_per_record, mu_to_divide(guarantee)
     # A quartile is as near to the end of its grid as a median of half the records.
     bound = median_share(n_records / 2, rho, SIZES, 0.1, 0.5)
     shares = split(rho, {"bound": bound, "choice": 1 - bound})

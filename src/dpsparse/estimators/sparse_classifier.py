@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpsparse.data.as_table import as_table
 from dpsparse.data.labels import as_labels, label_of
+from dpsparse.data.raw_data import RawData
 from dpsparse.data.validation import is_dask, on_host
 from dpsparse.engine.protocols import Table
 from dpsparse.engine.refusals import NOT_LABELS
@@ -56,7 +58,7 @@ class PrivateSparseClassifier(ClassifierMixin, PursuitEstimator):  # type: ignor
     missing : {"refuse", "center"}, default="refuse"
         What to do with gaps; see `PrivateSparseRegressor`.
     max_sparsity : int or None, default=None
-        The most features for ``sparsity="auto"``.
+        The most features for ``sparsity="auto"``; None for six where not all are taken.
     adjacency : {"replace-one", "zero-out-one"}, default="replace-one"
         Which tables the guarantee covers: one record changed to any other, or blanked. n is public in both.
     records_per_person : int, default=1
@@ -149,6 +151,7 @@ class PrivateSparseClassifier(ClassifierMixin, PursuitEstimator):  # type: ignor
             asked.delta,
             units_known=known,
             records_per_person=asked.records_per_person,
+            rows_per_person=1.0 if asked.rows is None else max(1.0, asked.rows / n),
             share_of_yes=BEST_SHARE,
         )
         if forecast.smallest_effect > HOPELESS:
@@ -161,8 +164,9 @@ class PrivateSparseClassifier(ClassifierMixin, PursuitEstimator):  # type: ignor
                 stacklevel=3,
             )
 
-    def _described(self, positive: str | None = None) -> dict[str, Any]:
-        self.classes_ = _classes(self.positive if positive is None else positive)
+    def _described(self, data: RawData | None = None) -> dict[str, Any]:
+        given = None if data is None else data.positive
+        self.classes_ = _classes(self.positive if given is None else given)
         return {"classes": tuple(map(str, self.classes_.tolist()))}
 
     def _validated(self, table: Table, y: Any, shape: tuple[int, int]) -> Any:
@@ -172,6 +176,12 @@ class PrivateSparseClassifier(ClassifierMixin, PursuitEstimator):  # type: ignor
         if labels is not None and must_check and not is_dask(y) and np.isnan(labels).any():
             raise ValueError(NOT_LABELS)
         return super()._validated(table, labels, shape)
+
+    def _as_raw(self, X: Any, y: Any, person: Any = None) -> RawData:
+        # A text is a label of cells, which a model keeps for other tables; other labels are numbers.
+        if isinstance(self.positive, str):
+            return replace(super()._as_raw(X, y, person), positive=self.positive)
+        return super()._as_raw(X, y if y is None else as_labels(y, self.positive), person)
 
     def _part_of(self, y: Any, response: NDArray[np.float64], rows: NDArray[np.intp]) -> NDArray[Any]:
         """The labels of some rows, as they were given."""

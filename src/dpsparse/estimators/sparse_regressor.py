@@ -263,6 +263,7 @@ def forecast_warning(
         estimand=estimand,
         units_known=known,
         records_per_person=guarantee.records_per_person,
+        rows_per_person=1.0 if guarantee.rows is None else max(1.0, guarantee.rows / n),
     )
     if not forecast.has_intervals:
         # What can be found is what the pursuit finds with the whole budget. The result says that nothing is tested.

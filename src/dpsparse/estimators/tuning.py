@@ -57,8 +57,10 @@ from dpsparse.algorithms.pursuit.grids import SIZES
 from dpsparse.algorithms.pursuit.schedule import Schedule
 from dpsparse.algorithms.pursuit.shared_units import SharedUnits
 from dpsparse.data.as_table import MemoryTable, in_memory
+from dpsparse.data.people_split import Split
+from dpsparse.data.person_ids import without_ids
 from dpsparse.data.public_units import public_units, units_known
-from dpsparse.data.raw_data import RawData
+from dpsparse.data.raw_data import RawData, refuse_beside
 from dpsparse.engine import regrets, vector_sums
 from dpsparse.engine.quantize import WEIGHT_LEVELS
 from dpsparse.estimators._pursuit import PursuitEstimator
@@ -72,7 +74,6 @@ from dpsparse.estimators._tuning_plan import (
     Plan,
     Schedules,
     in_order,
-    n_held_out,
     name_of,
     plan_for,
 )
@@ -97,7 +98,7 @@ privacy : the PrivacyRecord of all fits and the choice.
 """
 
 
-def tune(candidates: list[PursuitEstimator], X: object, y: object = None) -> Tuned:
+def tune(candidates: list[PursuitEstimator], X: object, y: object = None, *, person: object = None) -> Tuned:
     """Fit every candidate and choose one by a private score on rows held out, all for one guarantee.
 
     The candidates state the guarantee of the whole, and each gets a share of it. Every fifth row is held out for the
@@ -114,6 +115,9 @@ def tune(candidates: list[PursuitEstimator], X: object, y: object = None) -> Tun
         Features. What the columns of a raw table are is learned once for all candidates, and so are units.
     y : array-like of shape (n_samples,) or None
         Responses; None where X is from `read_table`.
+    person : array-like of shape (n_samples,), str or None, default=None
+        Whose row it is, as in `fit`: every fifth person is held out then, with all their rows, and one row of each
+        serves the choice. A raw table names its column in `read_table`.
 
     Returns
     -------
@@ -149,32 +153,40 @@ def tune(candidates: list[PursuitEstimator], X: object, y: object = None) -> Tun
     8
     """
     models = [clone(candidate) for candidate in _checked(candidates)]
+    for model in models:
+        model._expose(X, person=person)
+    if all(model._has_text(X) for model in models):
+        X, y, person = models[0]._as_raw(X, y, person), None, None
     if isinstance(X, RawData):
-        if y is not None:
-            raise ValueError("y must be left out: the table from read_table names its response")
+        refuse_beside(y, person)
         return _tune_raw(models, X)
-    return _tune_array(models, in_memory(X, "tune"), y)
+    X, ids = without_ids(X, person)
+    return _tune_array(models, in_memory(X, "tune"), y, ids)
 
 
-def _tune_array(models: list[PursuitEstimator], table: MemoryTable, y: Any) -> Tuned:
+def _tune_array(models: list[PursuitEstimator], table: MemoryTable, y: Any, ids: Any) -> Tuned:
     """`tune` on an array, a sparse matrix or a data frame of numbers."""
     first = clone(models[0])
-    n, d = first._public_shape(table, y)
+    n_rows, d = first._public_shape(table, y)
+    split = Split.of(ids, n_rows, lambda count: np.arange(count) % HELD_OUT_EVERY == HELD_OUT_EVERY - 1)
+    n = split.n_people
     _require_rows(n)
-    meter, n_training = first._open_meter(n), n - n_held_out(n)
+    meter, n_training = first._open_meter(n, split.n_rows), split.n_training
     known = [units_known(model.feature_center, model.feature_scale, d) == "all" for model in models]
     order = in_order(known, [model._picks(d) for model in models])
     center, scale = _common_response(models, models[order[0]])
     schedules = Schedules(
         order,
-        lambda k, share, whole, leads: models[k]._schedule(share, n_training, d, of_units=whole, leads=leads),
+        lambda k, share, whole, leads: models[k]._schedule(
+            share, n_training, d, of_units=whole, leads=leads, rows=split.rows
+        ),
         lambda share: models[order[0]]._schedule(
-            share, n_training, d, center_known=center is not None, scale_known=scale is not None
+            share, n_training, d, center_known=center is not None, scale_known=scale is not None, rows=split.rows
         ),
     )
     planned = lru_cache(partial(plan_for, n=n, schedules=schedules))
     with _reserved(first, meter, planned, models):
-        response = first._validated(table, y, (n, d))
+        response = first._validated(table, y, (n_rows, d))
         columns = range(d) if table.names is None else table.names
         for model in models:
             public_units(model.feature_center, model.feature_scale, columns)
@@ -182,19 +194,23 @@ def _tune_array(models: list[PursuitEstimator], table: MemoryTable, y: Any) -> T
         rows = table.rows(response)
         if first._must_check_finite() and not first._allow_missing:
             rows.require_finite()
-    training = np.flatnonzero(np.arange(n) % HELD_OUT_EVERY != HELD_OUT_EVERY - 1)
+    training = split.training
     # A data frame keeps its names, which candidates may need.
     X, y = table.take(training), first._part_of(y, response, training)
     plan = planned(meter.guarantee)
     units = SharedUnits(center, scale)
     # How: by which meter and schedule, and with which units.
-    _fit_all(plan, meter, len(training), units, lambda k, *how: _fit_within(models[k], *how, X, y))  # type: ignore[call-arg]
-    held_out = rows.part(HELD_OUT_EVERY - 1, HELD_OUT_EVERY)
+    data = X, y, split.training_ids
+    _fit_all(plan, meter, n_training, units, lambda k, *how: _fit_within(models[k], *how, *data))  # type: ignore[call-arg]
+    held_out = rows.take(split.held_out)
     share = MeterShare(meter, meter.guarantee, held_out.n_records, part=HELD_OUT, name=HELD_OUT_NAME)
-    if first._is_yes_no:
-        others = MemoryTable(table.take(np.flatnonzero(np.arange(n) % HELD_OUT_EVERY == HELD_OUT_EVERY - 1)))
+    if first._is_log_mean:
+        means = [model.predict(table.take(split.held_out)) for model in models]
+        errors = regrets.deviances(response[split.held_out], means)
+    elif first._is_yes_no:
+        others = MemoryTable(table.take(split.held_out))
         odds = [others.predict(model.released_) for model in models]
-        errors = regrets.squared_errors(response[HELD_OUT_EVERY - 1 :: HELD_OUT_EVERY], odds)
+        errors = regrets.squared_errors(response[split.held_out], odds)
     else:
         lines = [model._line() for model in models]
         coefs, intercepts = [_coefs(line) for line in lines], [line.intercept_ for line in lines]
@@ -204,10 +220,10 @@ def _tune_array(models: list[PursuitEstimator], table: MemoryTable, y: Any) -> T
 
 def _tune_raw(models: list[PursuitEstimator], data: RawData) -> Tuned:
     """`tune` on a raw table: kinds, categories and names are releases of their own, made once for all candidates."""
-    n = data.table.n_records
+    n = data.n_people
     _require_rows(n)
     training = data.part(HELD_OUT_EVERY, range(HELD_OUT_EVERY - 1))
-    meter, n_training = models[0]._open_meter(n), training.table.n_records
+    meter, n_training = models[0]._open_meter(n, data.n_rows), training.n_people
     picks = [model._picks(n_expected(data)) for model in models]
     order = in_order([data.units_known() == "all"] * len(models), picks)
     of_lead = partial(raw_schedule, models[order[0]], training)
@@ -230,16 +246,17 @@ def _tune_raw(models: list[PursuitEstimator], data: RawData) -> Tuned:
     results = _fit_all(plan, meter, n_training, shared, lambda _, *how: table.pursue(*how))
     support = list(dict.fromkeys(place for k in range(len(models)) for place in results[k].features.support.tolist()))
     names = table.named(once, plan.table, support)
-    held_out = data.part(HELD_OUT_EVERY, [HELD_OUT_EVERY - 1]).table
+    held_out = data.part(HELD_OUT_EVERY, [HELD_OUT_EVERY - 1]).standing
     for k, model in enumerate(models):
         table.publish(model, results[k], meter, *names)
     tables = [ModelTable(model.released_, held_out) for model in models]
     predictions, response = [each.predictions() for each in tables], tables[0].responses()
-    errors = (
-        regrets.squared_errors(response, predictions)
-        if models[0]._is_yes_no
-        else np.abs(response - np.array(predictions, dtype=np.float64))
-    )
+    if models[0]._is_log_mean:
+        errors = regrets.deviances(response, predictions)
+    elif models[0]._is_yes_no:
+        errors = regrets.squared_errors(response, predictions)
+    else:
+        errors = np.abs(response - np.array(predictions, dtype=np.float64))
     share = MeterShare(meter, meter.guarantee, held_out.n_records, part=HELD_OUT, name=HELD_OUT_NAME)
     return _tuned(models, _choose(errors, share, plan.picks.slots), meter)
 
@@ -286,17 +303,22 @@ def _coefs(model: PursuitEstimator) -> NDArray[Any]:
 
 def _checked(candidates: Iterable[PursuitEstimator]) -> list[PursuitEstimator]:
     candidates = list(candidates)
-    if not candidates or not all(isinstance(candidate, PursuitEstimator) for candidate in candidates):
-        raise ValueError("candidates must be a list of one or more PrivateSparseRegressor or PrivateSparseClassifier")
+    if not candidates or not all(isinstance(each, PursuitEstimator) and each._can_be_tuned for each in candidates):
+        raise ValueError(
+            "candidates must be a list of one or more PrivateSparseRegressor, PrivateSparseClassifier or "
+            "PrivateSparsePoissonRegressor"
+        )
     for candidate in candidates:
         candidate._check_parameters()
         for name in OF_THE_GUARANTEE:
             if getattr(candidate, name) != getattr(candidates[0], name):
                 raise ValueError(f"candidates must have the same {name}: it is part of the guarantee of the whole")
-        if candidate._is_yes_no != candidates[0]._is_yes_no:
-            raise ValueError("candidates must be all PrivateSparseRegressor, or all PrivateSparseClassifier")
+        if type(candidate) is not type(candidates[0]):
+            raise ValueError("candidates must be all of one class, such as PrivateSparseClassifier")
         if getattr(candidate, "positive", None) != getattr(candidates[0], "positive", None):
             raise ValueError("candidates must have the same positive: it says which responses are yes")
+        if getattr(candidate, "exposure", None) != getattr(candidates[0], "exposure", None):
+            raise ValueError("candidates must have the same exposure: it says what means are in proportion to")
         for name in OF_THE_UNITS:
             if getattr(candidate, name) != getattr(candidates[0], name):
                 raise ValueError(f"candidates must have the same {name}: units are learned once for all of them")
@@ -310,10 +332,11 @@ def _fit_within(
     shared: SharedUnits | None,
     X: Any,
     y: NDArray[Any],
+    person: NDArray[np.intp] | None,
 ) -> None:
     model._shared_meter, model._planned = meter, (schedule, shared)
     try:
-        model.fit(X, y)
+        model.fit(X, y, person=person)
     finally:
         del model._shared_meter, model._planned
 

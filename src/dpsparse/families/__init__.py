@@ -1,7 +1,7 @@
 """What a response is: a family says which bounded score its records have, and how predictions are spoken of.
 
-A pursuit asks a family for everything that it needs to know about a response. Another family, of counts, would be one
-more file here, with a class that has these members, and a link (`engine.links`).
+A pursuit asks a family for everything that it needs to know about a response. Another family is one more file here,
+with a class that has these members, and a link (`engine.links`).
 """
 
 import math
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dpsparse.engine.links import Link
 from dpsparse.families.estimands import Estimand
+from dpsparse.inference.tails import Tails
 
 
 class Words(Protocol):
@@ -62,6 +63,10 @@ class Scaled(Protocol):
     """
 
     @property
+    def amounts(self) -> bool:
+        """Whether responses are above 0, and most records may have none."""
+
+    @property
     def scale_range(self) -> tuple[float, float]:
         """The least and the largest scale of residuals, in units of the response's."""
 
@@ -93,7 +98,15 @@ class Family(Protocol):
 
     @property
     def scaled(self) -> Scaled | None:
-        """What residuals are, where they have a scale; None where the link bounds them."""
+        """What residuals are, where their scale says where to clip them; None where a pursuit goes by Newton steps."""
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the link bounds residuals; otherwise the last steps learn where to clip scores."""
+
+    @property
+    def tails(self) -> Tails:
+        """What is known of scores far out, where the last steps learn where to clip them."""
 
     @property
     def statistics(self) -> tuple[str, ...]:
@@ -118,3 +131,15 @@ class Family(Protocol):
 
     def constant_step(self, level: float, residual_scale: float) -> float:
         """By how much the constant moves where the mean of the bounded residuals is `level`."""
+
+    def largest_slope(self, mean: float) -> float:
+        """The largest slope that counts in early slope moments, where `mean` is the mean one."""
+
+    def unit(self, center: float) -> float:
+        """The unit of residuals, for a response of this centre."""
+
+    def intercept(self, center: float) -> float:
+        """The linear predictor of a response of this centre, before there are effects."""
+
+    def range(self, center: float, reach: float) -> tuple[float, float] | None:
+        """The range of linear predictors about that of a centre; None for no limits."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dpsparse.engine.links import LOGIT, Link
 from dpsparse.families.estimands import LOG_ODDS, Estimand
+from dpsparse.inference.tails import ANY_TAILS, Tails
 
 # The bound of residuals in selections and early steps: half of the noise, and for even odds nothing is weighted down.
 # Set by `classifiers.py`.
@@ -20,6 +21,8 @@ EARLY_BOUND = 0.5
 MOST_VARIANCE = 0.25
 # The most by which the constant moves at a time, in log odds.
 LARGEST_STEP = 1.0
+# The largest slope that counts: this many times the mean one, and that of even odds.
+MOST_SLOPES = 4
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,8 @@ class Binomial:
     estimand: Estimand | None = LOG_ODDS
     link: Link = LOGIT
     scaled: None = None
+    bounded: bool = True
+    tails: Tails = ANY_TAILS
 
     def responses(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         """1 is yes and 0 is no; nothing else is a response."""
@@ -73,6 +78,21 @@ class Binomial:
         """One step of Newton's, at most of one log odds."""
         step = level / self.mean_slope(residual_scale)
         return math.copysign(min(abs(step), LARGEST_STEP), step)
+
+    def largest_slope(self, mean: float) -> float:
+        """That of even odds, at most."""
+        return min(MOST_SLOPES * mean, MOST_VARIANCE)
+
+    def unit(self, center: float) -> float:
+        """Residuals are shares."""
+        return 1.0
+
+    def intercept(self, center: float) -> float:
+        """The centre is the log odds of the share of yes."""
+        return center
+
+    def range(self, center: float, reach: float) -> None:
+        """Probabilities have limits of their own."""
 
 
 BINOMIAL = Binomial()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 # Users of a regression give one of the first two.
-EstimandName = Literal["mean", "typical", "log odds"]
+EstimandName = Literal["mean", "typical", "log odds", "log mean"]
 
 # Huber's estimator is 95 % as precise as least squares where errors are normal.
 HUBER_TUNING = 1.345
@@ -17,17 +17,20 @@ class Estimand:
 
     Parameters
     ----------
-    name : {"mean", "typical", "log odds"}
+    name : {"mean", "typical", "log odds", "log mean"}
         As users of a regression give it.
     tuning : float
         Where the estimator clips residuals, in units of their scale: the median size over that of a standard normal.
     words : str
         What effects say, without a full stop; with a place for `target`.
+    ratio : str or None
+        What an effect is as a factor, where it is a logarithm; None where it is a difference.
     """
 
     name: EstimandName
     tuning: float
     words: str
+    ratio: str | None = None
 
 
 # Effects on the mean response: least squares, statsmodels' `OLS`.
@@ -45,7 +48,15 @@ LOG_ODDS = Estimand(
     "log odds",
     math.inf,
     "on the log odds that {target} is yes, as logistic regression gives them for these features without privacy",
+    ratio="odds ratio",
+)
+# Effects on the log of a mean: Poisson regression, statsmodels' `GLM(family=Poisson())` with sandwich errors.
+LOG_MEAN = Estimand(
+    "log mean",
+    math.inf,
+    "on the log of the mean of {target}, as Poisson regression gives them for these features without privacy",
+    ratio="rate ratio",
 )
 # Those that users of a regression choose from.
 ESTIMANDS: dict[str, Estimand] = {each.name: each for each in (MEAN, TYPICAL)}
-ALL_ESTIMANDS: dict[str, Estimand] = ESTIMANDS | {LOG_ODDS.name: LOG_ODDS}
+ALL_ESTIMANDS: dict[str, Estimand] = ESTIMANDS | {each.name: each for each in (LOG_ODDS, LOG_MEAN)}

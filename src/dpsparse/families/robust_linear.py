@@ -14,6 +14,7 @@ from scipy.special import ndtr, ndtri
 from dpsparse.engine.links import IDENTITY, Link
 from dpsparse.families.estimands import Estimand
 from dpsparse.inference.inference_constants import NORMAL_MEDIAN
+from dpsparse.inference.tails import ANY_TAILS, Tails
 
 # Where residuals are clipped in scores, in units of their scale; where public units are given, and otherwise. Set by
 # `accuracy.py` and `honesty.py`.
@@ -73,6 +74,9 @@ class RobustLinear:
     scale_range: tuple[float, float] = SCALE_RANGE
     estimand: Estimand | None = None
     link: Link = IDENTITY
+    amounts: bool = False
+    bounded: bool = False
+    tails: Tails = ANY_TAILS
 
     @property
     def scaled(self) -> Self:
@@ -122,6 +126,22 @@ class RobustLinear:
     def constant_step(self, level: float, residual_scale: float) -> float:
         """By how much the constant moves where the mean of the clipped residuals is `level`."""
         return math.copysign(min(abs(level) / MEAN_PER_SHIFT, LARGEST_STEP * residual_scale), level)
+
+    def largest_slope(self, mean: float) -> float:
+        """All slopes are 1."""
+        return mean
+
+    def unit(self, center: float) -> float:
+        """Residuals are in the response's own unit."""
+        return 1.0
+
+    def intercept(self, center: float) -> float:
+        """The centre itself."""
+        return center
+
+    def range(self, center: float, reach: float) -> tuple[float, float] | None:
+        """Either way, as far as nearly all responses lie."""
+        return (center - reach, center + reach) if math.isfinite(reach) else None
 
 
 ROBUST_LINEAR = RobustLinear()

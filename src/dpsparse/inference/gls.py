@@ -6,7 +6,8 @@ moments and r the residuals at the effects b_t. A released gradient is, up to no
     g_t = mean of psi(r) v(x) x  =  p_t A G[S_t, :] A (b - b_t).
 
 psi is the bounded score of a family of responses, p_t its mean slope; S_t are the columns of the gradient, and v(x) is
-the weight of a row. A^2 is the
+the weight of a row. The mean is over people. A person with m rows adds their terms over sqrt m, about as long as one of
+them, but sqrt m times as steep: the right side is times the mean of sqrt m then. A^2 is the
 diagonal matrix of a_j = E[v x_j^2], constants of the weight for standard normal rows; for these G is the identity. G is
 released with the same weight, so nothing rests on normal rows: A only turns it from one set of columns to another. An
 intercept is one more column, the constant 1. Each gradient has privacy noise of known scale, a sampling error, and a
@@ -30,7 +31,7 @@ class Gradient:
 
     `columns` are positions among the constant and the selected features, `origin` the effects b_t of all columns at
     which the gradient was taken. `tau` is how far an effect may be off before the score saturates, `slope` its mean
-    slope p_t, `score_square` the mean of psi^2.
+    slope p_t, `score_square` the mean of psi^2, `steeper` the mean root of the number of a person's rows.
     """
 
     columns: NDArray[np.int64]
@@ -41,11 +42,12 @@ class Gradient:
     slope: float
     score_square: float
     weight: RowWeight
+    steeper: float = 1.0
 
     @cached_property
     def gain(self) -> NDArray[np.float64]:
-        """Expected change of each entry for a unit of offset in its own effect: p_t a_j."""
-        return self.slope * self.weight.gain
+        """Expected change of each entry for a unit of offset in its own effect: p_t a_j, for people with one row."""
+        return self.steeper * self.slope * self.weight.gain
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,8 @@ KEEP_ABOVE = 2.5
 NOISY_CORRELATION = 0.08
 # The least eigenvalue of a matrix of correlations, and that of a released Jacobian or variance, whose noise is smaller.
 LEAST_EIGENVALUE, LEAST_RELEASED_EIGENVALUE = 0.1, 0.05
+# The least eigenvalue of second moments of many columns, in units of the mean one.
+LEAST_EIGENVALUE_OF_MANY = 0.05
 # The least that a released second moment is taken to be, relative to what is expected.
 LEAST_SECOND_MOMENT = 0.2
 # Far below any variance that a release can tell from 0; they keep quotients finite.
@@ -102,11 +104,24 @@ SHOWN_LEVEL = 0.95
 
 # --- steps to a likelihood's maximum
 
-# Effects among rows that are weighted down for their norm may differ by this, in log odds for one scale of a feature.
+# Effects among rows that are weighted down for their norm may differ by this, in log odds for one standard deviation
+# of what a feature has beside the others.
 # Set by `classifiers.py`.
 MISFIT = 0.3
-# The error of a step of Newton's, in log odds, for a step of one: the derivative of p (1 - p) is at most 0.1.
-CURVATURE = 0.1
+# The same in intervals, where the share of their squared norms counts: one row far from all others tells much of an
+# effect without privacy. Set by `classifiers.py`.
+MISFIT_OF_SQUARES = 0.15
+# The error of a step of Newton's, relative to the step and to the effect, for one that moves log odds by one: half of
+# the relative change of p (1 - p), which is at most 1.
+CURVATURE = 0.5
+
+# --- effects whose spread nobody knows
+
+# How likely it is that no feature has an effect, before anything is released, and the spreads of all effects together,
+# in log odds, that are as likely as each other otherwise: features that tell a little have .15, and with 4 hardly any
+# response is a surprise. Set by `classifiers.py`: tables with permuted responses, and tables as they are.
+NO_SPREAD = 0.5
+SPREADS = tuple(0.15 * (4 / 0.15) ** (k / 8) for k in range(9))
 
 # --- tails of norms
 
@@ -141,6 +156,11 @@ SCORE_NOISE, LEAST_SCORE_VARIANCE = 0.7, 0.05
 # What a clip leaves out of a mean in one white direction of k is taken to be at most this many times a sqrt(k)-th of
 # what it leaves out of the norm. Set by `answers.py`.
 LEFT_OUT = 1.2
+# How much what a clip leaves out counts against noise where the clip of scores is chosen. Half of it, for vectors
+# beyond a clip do not all point the same way. Set by `answers.py`.
+SCORE_BIAS = 0.5
+# What a step of Newton's of length 1, in white units, leaves of the curve of an exponential: half of its square.
+EXPONENTIAL_CURVE = 0.5
 # Standard errors with an allowance for bias give bias-aware intervals of this level, and wider ones above it.
 INTERVAL_LEVEL = 0.9
 # A step of this many standard deviations of what is expected has not settled: on 26 tables most were below 2.6, and

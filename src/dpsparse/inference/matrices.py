@@ -9,6 +9,7 @@ from dpsparse.inference.inference_constants import (
     DIAGONAL_SPREAD,
     KEEP_ABOVE,
     LEAST_EIGENVALUE,
+    LEAST_EIGENVALUE_OF_MANY,
     LEAST_RATIO,
     LEAST_RELEASED_EIGENVALUE,
     LEAST_SECOND_MOMENT,
@@ -49,6 +50,30 @@ def floored(correlations: NDArray[np.float64], floor: float) -> NDArray[np.float
     """A symmetric matrix with its eigenvalues raised to a floor."""
     values, vectors = np.linalg.eigh(correlations)
     return np.asarray((vectors * np.maximum(values, floor)) @ vectors.T)
+
+
+def shrunk_spectrum(released: "NoisyMatrix") -> NDArray[np.float64]:
+    """Second moments of many columns, of which noise hides all but a few directions.
+
+    About the mean eigenvalue noise alone makes eigenvalues of up to sigma sqrt(4 k), sigma its standard deviation off
+    the diagonal. One at a distance y has the least expected squared error at sqrt(y^2 - 4 k sigma^2), and those
+    within noise at the mean: this is the optimal shrinkage of a matrix of few directions and symmetric noise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpsparse.inference.matrices import NoisyMatrix, shrunk_spectrum
+    >>> shrunk_spectrum(NoisyMatrix(np.diag([9.0, 1.0, 2.0, 0.0]), 1.0)).round(2)
+    array([[8.29, 0.  , 0.  , 0.  ],
+           [0.  , 3.  , 0.  , 0.  ],
+           [0.  , 0.  , 3.  , 0.  ],
+           [0.  , 0.  , 0.  , 2.  ]])
+    """
+    values, vectors = np.linalg.eigh(released.values)
+    center = max(float(np.mean(values)), NO_VARIANCE)
+    far = values - center
+    kept = np.sign(far) * np.sqrt(np.maximum(far**2 - 2 * len(values) * released.noise**2, 0.0))
+    return np.asarray((vectors * np.maximum(center + kept, LEAST_EIGENVALUE_OF_MANY * center)) @ vectors.T)
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,8 @@ class Whitening:
         The standard deviation of its diagonal.
     left_out : float
         The share of the second moments that the clip of rows leaves out.
+    steeper : float
+        What G is multiplied by in the derivative of a person's score: the root of the mean number of their rows.
     """
 
     root: NDArray[np.float64]
@@ -44,14 +46,17 @@ class Whitening:
     inner: NDArray[np.float64]
     noise: float
     left_out: float
+    steeper: float = 1.0
 
     @classmethod
-    def of(cls, rough: NDArray[np.float64], released: NoisyMatrix, rows: Norms, clip: Clip) -> "Whitening":
+    def of(
+        cls, rough: NDArray[np.float64], released: NoisyMatrix, rows: Norms, clip: Clip, steeper: float = 1.0
+    ) -> "Whitening":
         """From rough second moments, those in their coordinates, and the law of squared norms there."""
         inner = floored(released.values, max(released.noise * np.sqrt(len(rough)), c.LEAST_ROW_MOMENT))
         root = power(rough, 0.5) @ power(inner, 0.5)
         left_out = rows.beyond(clip.bound) / max(np.trace(inner), c.NO_VARIANCE)
-        return cls(root, power(rough, -0.5), inner, released.noise, left_out)
+        return cls(root, power(rough, -0.5), inner, released.noise, left_out, steeper)
 
     @property
     def inverse_root(self) -> NDArray[np.float64]:
@@ -63,10 +68,14 @@ class Whitening:
         """G itself."""
         return np.asarray(self.root @ self.root.T)
 
+    @property
+    def step(self) -> NDArray[np.float64]:
+        """What makes a step of the mean score of white rows."""
+        return np.asarray(self.inverse_root.T / self.steeper)
+
     def solve(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-        """G^-1 times some vectors."""
-        inverse = self.inverse_root
-        return np.asarray(inverse.T @ (inverse @ vectors))
+        """The steps that some mean scores lead to."""
+        return np.asarray(self.step @ (self.inverse_root @ vectors))
 
 
 def rough_moments(released: NoisyMatrix) -> NDArray[np.float64]:
@@ -126,10 +135,12 @@ class OneStep:
         clip: Clip,
         mean: NDArray[np.float64],
         noise: float,
+        left_out: float = c.LEFT_OUT,
     ) -> "OneStep":
         """From a start, second moments of rows, a root of the scores' variance, and their mean in its units.
 
-        `tau` is where residuals are clipped, `scores` the law of the white norms, `clip` theirs, `noise` the mean's.
+        `tau` is where residuals are clipped, `scores` the law of the white norms, `clip` theirs, `noise` the mean's;
+        for `left_out` see `Tails`.
         """
         k, n = len(start), scores.n_records
         turn = whitening.solve(root)
@@ -144,9 +155,19 @@ class OneStep:
         tilt = whitening.rough @ np.linalg.inv(whitening.inner)
         tilted = tilt @ tilt.T * whitening.noise**2 / 2 * length * (1 + 1 / k)
         # A clip of the norm leaves out the same in every white direction, as far as is known.
-        clipped = np.sqrt(np.diagonal(spread) / k) * c.LEFT_OUT * scores.beyond(clip.bound)
+        clipped = np.sqrt(np.diagonal(spread) / k) * left_out * scores.beyond(clip.bound)
         bias = np.hypot(clipped, whitening.left_out * move)
         return cls(start + move, spread * (sampling + noise**2) + tilted, bias, tau)
+
+    def curved(self, start: NDArray[np.float64], whitening: Whitening) -> "OneStep":
+        """The same, with a bias for what a straight line does not see of the curve of an exponential."""
+        move = self.effects - start
+        straight = whitening.root.T
+        length = float(np.sum((straight @ move) ** 2)) - float(np.trace(straight @ self.covariance @ straight.T))
+        # In white units a step of length l leaves half of its square, at most along the step.
+        left = c.EXPONENTIAL_CURVE * max(0.0, length)
+        scale = np.sqrt(np.diagonal(np.linalg.inv(whitening.second_moments)))
+        return replace(self, bias=np.hypot(self.bias, left * scale))
 
     def since(self, start: NDArray[np.float64], errors: NDArray[np.float64]) -> "OneStep":
         """The same, and whether it has settled, from the start and its standard errors."""

@@ -37,6 +37,30 @@ class Clip:
 
 
 @dataclass(frozen=True)
+class Tails:
+    """What is known of scores far out before they are seen.
+
+    Parameters
+    ----------
+    index : float
+        The typical index of a tail, where its prior is centred.
+    bias : float
+        How much what a clip of scores leaves out counts against noise where the clip is chosen.
+    left_out : float
+        What it leaves out of a mean in one white direction of k, in units of a sqrt(k)-th of what it leaves out of the
+        norm, at most.
+    """
+
+    index: float = c.TYPICAL_TAIL_INDEX
+    bias: float = c.SCORE_BIAS
+    left_out: float = c.LEFT_OUT
+
+
+# Where nothing better is known.
+ANY_TAILS = Tails()
+
+
+@dataclass(frozen=True)
 class Norms:
     """A law of norms: records at some rising norms, of which there are `n_records`."""
 
@@ -45,17 +69,24 @@ class Norms:
     n_records: float
 
     @classmethod
-    def of(cls, edges: NDArray[np.float64], counts: NDArray[np.float64], noise: float, n_records: float) -> "Norms":
+    def of(
+        cls,
+        edges: NDArray[np.float64],
+        counts: NDArray[np.float64],
+        noise: float,
+        n_records: float,
+        typical: float = c.TYPICAL_TAIL_INDEX,
+    ) -> "Norms":
         """From noisy counts between edges in a geometric sequence; the last bin holds all that is above it, too.
 
-        `noise` is the standard deviation of a count.
+        `noise` is the standard deviation of a count, and `typical` the index of a typical tail.
         """
         needed = max(c.TAIL_SHARE * n_records, c.TAIL_DEVIATIONS * noise)
         start = _threshold(counts, needed, c.FAR_DEVIATIONS * noise)
         fitted = counts[start : start + c.TAIL_BINS]
         logs = np.log(edges[start : start + len(fitted) + 1] / edges[start])
         points = np.linspace(0, np.log(c.TAIL_REACH), c.TAIL_POINTS)
-        beyond = _survival(logs, fitted, noise, needed, points)
+        beyond = _survival(logs, fitted, noise, needed, points, typical)
         body = np.sqrt(edges[:start] * edges[1 : start + 1])
         tail = edges[start] * np.exp(points)
         middles = np.append((tail[1:] + tail[:-1]) / 2, tail[-1])
@@ -103,7 +134,12 @@ def _threshold(counts: NDArray[np.float64], needed: float, needed_far: float) ->
 
 
 def _survival(
-    logs: NDArray[np.float64], counts: NDArray[np.float64], noise: float, needed: float, points: NDArray[np.float64]
+    logs: NDArray[np.float64],
+    counts: NDArray[np.float64],
+    noise: float,
+    needed: float,
+    points: NDArray[np.float64],
+    typical: float,
 ) -> NDArray[np.float64]:
     """The posterior mean of the survival function, in records, at some log norms over the threshold."""
     slopes = np.geomspace(c.LEAST_TAIL_INDEX, c.MOST_TAIL_INDEX, c.TAIL_INDICES)
@@ -118,7 +154,7 @@ def _survival(
         sizes = np.maximum(fitted, needed / c.TAIL_LEAST_SIZE)
     precision = 1 / (noise**2 + sizes * shares)
     misfit = (precision * (counts - sizes * shares) ** 2).sum(1) - np.log(precision).sum(1)
-    prior = ((np.log(a) - np.log(c.TYPICAL_TAIL_INDEX)) / c.TAIL_INDEX_SPREAD) ** 2 + 2 * np.where(
+    prior = ((np.log(a) - np.log(typical)) / c.TAIL_INDEX_SPREAD) ** 2 + 2 * np.where(
         q > 0, q / c.TYPICAL_CURVATURE, -q / c.TYPICAL_CONVEXITY
     )
     loss = (misfit + prior[:, 0]) / 2

@@ -38,6 +38,29 @@ class Feature:
     rank: int | None = None
 
     @property
+    def level(self) -> str | None:
+        """What of the column's cells counts as 1; None where the feature is a number.
+
+        Examples
+        --------
+        >>> from dpsparse.io.table_features import Feature
+        >>> Feature("age").level, Feature("age", missing=True).level, Feature("region", category="north").level
+        (None, 'gap', 'north')
+        """
+        if self.missing:
+            return "gap"
+        if self.other:
+            return "another value"
+        if self._text is not None or self.buckets is None:
+            return self._text
+        return f"unnamed value{'' if self.rank is None else f' {self.rank}'}"
+
+    @property
+    def _text(self) -> str | None:
+        """The text that counts as 1, where it is known."""
+        return self.category if self.label is None else self.label
+
+    @property
     def name(self) -> str:
         """The column, and what of its cells counts as 1 where the feature is no number.
 
@@ -49,16 +72,10 @@ class Feature:
         >>> Feature("region", buckets=(17,), rank=2).name, Feature("region", buckets=(17,), other=True).name
         ('region (unnamed value 2)', 'region (another value)')
         """
-        if self.missing:
-            return f"{self.column} (gap)"
-        if self.other:
-            return f"{self.column} (another value)"
-        text = self.category if self.label is None else self.label
-        if text is not None:
-            return f"{self.column}={text}"
-        if self.buckets is None:
+        if self.level is None:
             return self.column
-        return f"{self.column} (unnamed value{'' if self.rank is None else f' {self.rank}'})"
+        is_text = not self.missing and not self.other and self._text is not None
+        return f"{self.column}={self.level}" if is_text else f"{self.column} ({self.level})"
 
 
 def one_hot(column: str, categories: Sequence[str], shares: Sequence[float] | None = None) -> list[Feature]:

@@ -3,10 +3,14 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from dpsparse.html import Html, number, table
 from dpsparse.inference.intervals import SHOWN_PERCENT, p_value, reach
 from dpsparse.model.odds import ratio_interval_text, ratio_text
+
+if TYPE_CHECKING:
+    from dpsparse.model.ratios import RatioWords
 
 # Normal tails are not known further out than this.
 _LEAST_P_VALUE = 1e-16
@@ -100,20 +104,26 @@ class Effect:
             numbers |= {"center": center + scale * self.center, "scale": scale * self.scale}
         return replace(self, **numbers)
 
-    def row(self, odds: bool = False) -> tuple[str, str, str, str, str, str]:
+    def row(self, ratios: bool = False) -> tuple[str, str, str, str, str, str]:
         """Name, effect, interval, p-value, verdict and what predictions use, as text.
 
-        Where the response is yes or no, effect and interval are odds ratios, and predictions use log odds.
+        Where effects are ratios, effect and interval are shown as these, and predictions use their logs.
         """
-        shown = ratio_text(self.value) if odds else number(self.value)
-        interval = ratio_interval_text(self.interval) if odds else interval_text(self.interval)
+        shown = ratio_text(self.value) if ratios else number(self.value)
+        interval = ratio_interval_text(self.interval) if ratios else interval_text(self.interval)
         return self.feature, shown, interval, p_text(self.p_value), self.verdict.value, number(self.coef)
 
 
 INTERVAL_HEADING = f"{SHOWN_PERCENT} interval"
 EFFECT_HEADINGS = ("feature", "effect", INTERVAL_HEADING, "p-value", "verdict", "used for prediction")
-ODDS_HEADINGS = ("feature", "odds ratio", INTERVAL_HEADING, "p-value", "verdict", "log odds for prediction")
 UNIT_HEADINGS = ("feature", "centre", "scale")
+
+
+def effect_headings(words: "RatioWords | None") -> tuple[str, ...]:
+    """The headings of a table of effects; `words` where they are ratios."""
+    if words is None:
+        return EFFECT_HEADINGS
+    return ("feature", words.ratio, INTERVAL_HEADING, "p-value", "verdict", f"{words.log} for prediction")
 
 
 def interval_text(interval: tuple[float, float] | None) -> str:
@@ -151,17 +161,18 @@ def p_words(p_value: float | None) -> str:
 
 
 def effect_rows(
-    effects: Iterable[Effect], intercept: float, odds: bool = False
+    effects: Iterable[Effect], intercept: float, ratios: bool = False
 ) -> list[tuple[str, str, str, str, str, str]]:
-    """The rows of a table of effects, the intercept last; `odds` where the response is yes or no."""
-    return [*(effect.row(odds) for effect in effects), ("(intercept)", "", "", "", "", number(intercept))]
+    """The rows of a table of effects, the intercept last; `ratios` where effects are shown as these."""
+    return [*(effect.row(ratios) for effect in effects), ("(intercept)", "", "", "", "", number(intercept))]
 
 
-def effects_table(effects: Iterable[Effect], intercept: float, odds: bool = False) -> Html:
-    """The effects as an HTML table; `odds` where the response is yes or no."""
-    caption = f"{'Odds ratios' if odds else 'Effects'}, per one-unit increase of each feature"
-    headings = ODDS_HEADINGS if odds else EFFECT_HEADINGS
-    return table(caption, headings, effect_rows(effects, intercept, odds), numbers=(1, 2, 3, 5))
+def effects_table(effects: Iterable[Effect], intercept: float, words: "RatioWords | None" = None, of: str = "") -> Html:
+    """The effects as an HTML table; `words` where they are ratios, `of` what they are of."""
+    what = "Effects" if words is None else words.heading
+    caption = f"{f'{of}: {what.lower()}' if of else what}, per one-unit increase of each feature"
+    rows = effect_rows(effects, intercept, words is not None)
+    return table(caption, effect_headings(words), rows, numbers=(1, 2, 3, 5))
 
 
 def unit_rows(effects: Iterable[Effect]) -> list[tuple[str, str, str]]:

@@ -2,9 +2,10 @@
 
 import textwrap
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpsparse.algorithms.estimates import Estimate
+from dpsparse.algorithms.evaluation_means import MeanScores
 from dpsparse.algorithms.evaluation_outcomes import Decile, OutcomeScores
 from dpsparse.algorithms.evaluation_sums import Scores
 from dpsparse.html import Html, escaped, number, table, tag
@@ -18,9 +19,13 @@ from dpsparse.model.outcome_words import (
     read_estimate,
     read_outcome_scores,
 )
+from dpsparse.model.plots import plot_calibration
 from dpsparse.model.privacy_html import record_html
 from dpsparse.privacy.accounting.record import PrivacyRecord
 from dpsparse.schema import Fields, FileError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Of files that do not say of which level their intervals are.
 _EARLIER_LEVEL = 0.9
@@ -82,6 +87,11 @@ class Evaluation:
         return self.scores.r2 if isinstance(self.scores, Scores) else None
 
     @property
+    def d2(self) -> Estimate | None:
+        """The share of the Poisson deviance that is explained, where effects are on the log of a mean; else None."""
+        return self.scores.d2 if isinstance(self.scores, MeanScores) else None
+
+    @property
     def log_loss(self) -> Estimate | None:
         """The mean log loss of probabilities; None where the response is a number."""
         return self.scores.log_loss if isinstance(self.scores, OutcomeScores) else None
@@ -132,6 +142,23 @@ class Evaluation:
 
     _repr_html_ = as_html
 
+    def plot_calibration(self, axes: "Axes | None" = None) -> "Axes":
+        """Draw the share of yes against the predicted probability, in tenths of the records held out.
+
+        Parameters
+        ----------
+        axes : matplotlib Axes or None, default=None
+            Where; None makes a figure.
+
+        Returns
+        -------
+        matplotlib Axes
+            Dots on the line are right on average; vertical lines are intervals.
+        """
+        if not self.calibration:
+            raise ValueError(f"calibration is of probabilities, and the response {self.target} is a number")
+        return plot_calibration(self.calibration, self.target, axes)
+
 
 def headings(evaluation: Evaluation) -> tuple[str, ...]:
     """The headings of a table of estimates."""
@@ -152,6 +179,8 @@ def score_rows(evaluation: Evaluation) -> list[tuple[str, ...]]:
         f"improvement, within ±{number(scores.bound)}": scores.improvement,
         f"R², errors up to {cut}": scores.r2,
     }
+    if isinstance(scores, MeanScores):
+        named[f"D², deviance residuals up to {number(scores.deviance_cut)}"] = scores.d2
     return [
         (name, number(each.value), f"[{number(each.low)}, {number(each.high)}]", f"{each.cut:.1%}")
         for name, each in named.items()
@@ -209,7 +238,7 @@ def in_words(evaluation: Evaluation) -> str:
     limits = f"Errors count up to {number(scores.cut)} and improvements up to ±{number(scores.bound)}"
     return (
         f"{verdict(evaluation)} {limits}, both released; the last column is the noisy share that was cut. "
-        f"{_what_r2_is(evaluation)} Intervals include sampling and privacy noise. "
+        f"{_what_r2_is(evaluation)}{_what_d2_is(scores)} Intervals include sampling and privacy noise. "
         f"{scores.n_records:,} records were held out, about {scores.n_responses:,.0f} of them with a response."
     )
 
@@ -230,6 +259,17 @@ def in_sentences(evaluation: Evaluation) -> str:
     return (
         f"On {scores.n_records:,} records that were held out, predictions are off by {number(scores.model.value)} on "
         f"average, and {constant}; errors count up to {number(scores.cut)}. {verdict(evaluation)}{explained}"
+        f"{_deviance(scores)}"
+    )
+
+
+def _deviance(scores: Scores) -> str:
+    if not isinstance(scores, MeanScores) or scores.d2 is None:
+        return ""
+    d2 = scores.d2
+    return (
+        f" The features explain {100 * max(d2.value, 0.0):.0f} % of the deviance (D², between {number(d2.low)} and "
+        f"{number(d2.high)})."
     )
 
 
@@ -238,6 +278,14 @@ def _what_r2_is(evaluation: Evaluation) -> str:
     if evaluation.r2 is None:
         return "Squared errors are too noisy for an R²."
     return f"R² is 1 less the squared errors of predictions over those of the {name}, both cut in this way."
+
+
+def _what_d2_is(scores: Scores) -> str:
+    if not isinstance(scores, MeanScores):
+        return ""
+    if scores.d2 is None:
+        return " Deviances are too noisy for a D²."
+    return " D² is the same of Poisson deviances: the share of the deviance that is explained."
 
 
 def read_scores(fields: Fields) -> Scores | OutcomeScores:
@@ -249,7 +297,7 @@ def read_scores(fields: Fields) -> Scores | OutcomeScores:
 
 
 def _read_sums(fields: Fields) -> Scores:
-    scores = Scores(
+    facts: dict[str, Any] = dict(
         n_records=fields.count("n_records"),
         n_responses=fields.number("n_responses", least=0),
         cut=fields.number("cut", above=0),
@@ -258,5 +306,10 @@ def _read_sums(fields: Fields) -> Scores:
         r2=None if (r2 := fields.table("r2", None)) is None else read_estimate(r2),
         level=fields.number("level", _EARLIER_LEVEL, above=0),
     )
+    if "deviance_cut" in fields:
+        d2, cut = fields.table("d2", None), fields.number("deviance_cut", above=0)
+        scores: Scores = MeanScores(**facts, d2=None if d2 is None else read_estimate(d2), deviance_cut=cut)
+    else:
+        scores = Scores(**facts)
     fields.finish()
     return scores

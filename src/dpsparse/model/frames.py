@@ -16,13 +16,6 @@ if TYPE_CHECKING:
     from dpsparse.model.released import LinearModel
 
 
-def frame_names(X: Any) -> list[str] | None:
-    """The names of a data frame's columns; None where X is none, or a name is no text."""
-    # pandas, polars and dask; pyarrow.
-    names = getattr(X, "columns", None) if hasattr(X, "dtypes") else getattr(X, "column_names", None)
-    return list(names) if names is not None and all(isinstance(name, str) for name in names) else None
-
-
 def predict_frame(model: "LinearModel", frame: Any, names: Sequence[str]) -> Any:
     """Predict the responses of a data frame's rows.
 

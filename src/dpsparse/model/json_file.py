@@ -18,6 +18,7 @@ from dpsparse.learning.categories import MANY_VALUES, NONE_COMMON
 from dpsparse.model.context import read_context
 from dpsparse.model.effect import Effect
 from dpsparse.model.evaluation_result import read_scores
+from dpsparse.model.parts_json import parts_dict, read_parts
 from dpsparse.model.privacy_json import read_record
 from dpsparse.model.released import LinearModel
 from dpsparse.model.variables import Variable
@@ -57,8 +58,11 @@ def as_dict(model: LinearModel) -> dict[str, Any]:
         "text_unused": dict(model.text_unused),
         "estimand": model.estimand,
         "classes": model.classes and list(model.classes),
+        "exposure": model.exposure,
         "variables": [asdict(variable) for variable in model.variables],
+        "correlations": model.correlations and [list(row) for row in model.correlations],
         "effects": [asdict(effect) for effect in model.effects],
+        "parts": model.parts and parts_dict(model.parts, as_dict),
         "features": [_without_defaults(feature) for feature in model.features],
         "privacy": model.privacy.to_dict(),
     }
@@ -126,23 +130,36 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel:
         raise FileError(f"{path} has another version than {VERSION}; read it with a newer dpsparse")
     fields.text("made_by")
     features = tuple(read_feature(row) for row in fields.tables("features"))
-    names = {feature.name for feature in features}
+    if not features or len({feature.name for feature in features}) < len(features):
+        raise FileError(f"{path}: features must be there, and each have a name of its own")
+    shared = {
+        "features": features,
+        "privacy": read_record(fields.table("privacy")),
+        "context": read_context(fields.table("context", None)),
+    }
+    parts = read_parts(fields.table("parts", None), lambda part: _model(part, shared))
+    return _model(fields, shared | {"parts": parts})
+
+
+def _model(fields: Fields, shared: dict[str, Any]) -> LinearModel:
+    """A model, or a part of one; `shared` has the fields that parts do not say again."""
+    names = {feature.name for feature in shared["features"]}
     effects = tuple(_effect(row, names) for row in fields.tables("effects"))
-    if not features or len(names) < len(features) or len({effect.feature for effect in effects}) < len(effects):
-        raise FileError(f"{path}: features and effects must be there, and each have a name of its own")
+    if len({effect.feature for effect in effects}) < len(effects):
+        raise FileError(f"{fields.where}: each effect must have a name of its own")
     model = LinearModel(
         estimator=fields.text("estimator"),
         target=fields.text("target"),
-        features=features,
         effects=effects,
         intercept=fields.number("intercept"),
         noise_floor=fields.number("noise_floor", None, least=0),
         response_scale_known=fields.flag("response_scale_known"),
-        privacy=read_record(fields.table("privacy")),
-        context=read_context(fields.table("context", None)),
         estimand=_estimand(fields),
         classes=_classes(fields),
+        exposure=fields.text("exposure", None),
         variables=_variables(fields, {effect.feature for effect in effects}),
+        correlations=_correlations(fields, sum(effect.interval is not None for effect in effects)),
+        **shared,
         **_response_facts(fields),
         **_how_good(fields),
         **_left_out(fields, names),
@@ -196,6 +213,21 @@ def _variable(fields: Fields, names: set[str]) -> Variable:
     if not {*variable.features} <= names or variable.p_value > 1:
         raise FileError(f"{fields.where}: 'features' must have effects, and 'p_value' be at most 1")
     return variable
+
+
+def _correlations(fields: Fields, count: int) -> tuple[tuple[float, ...], ...] | None:
+    rows = fields.take("correlations", None)
+    if rows is None:
+        return None
+    if (
+        not isinstance(rows, list)
+        or [len(row) if isinstance(row, list) else -1 for row in rows] != [*range(count)]
+        or not all(type(each) in (int, float) and -1 <= each <= 1 for row in rows for each in row)
+    ):
+        raise FileError(
+            f"{fields.where}: 'correlations' must give for each effect with an interval those with the ones before it"
+        )
+    return tuple(tuple(map(float, row)) for row in rows)
 
 
 def _kind(name: str | None, where: str) -> str | None:

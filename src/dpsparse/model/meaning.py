@@ -5,7 +5,10 @@ from typing import TYPE_CHECKING
 from dpsparse.algorithms.pursuit.reference_budget import MEAN_SCORE
 from dpsparse.families.estimands import ALL_ESTIMANDS, MEAN
 from dpsparse.html import number
+from dpsparse.model.exposures import is_log_mean
 from dpsparse.model.odds import label_of_yes, odds_of_yes
+from dpsparse.model.ratios import mean_of, ratio_words
+from dpsparse.model.two_part_words import ESTIMAND, WHAT_COUNTS
 
 if TYPE_CHECKING:
     from dpsparse.model.released import LinearModel
@@ -22,8 +25,11 @@ def estimand_of(model: "LinearModel") -> str:
     """What effects are of, without a full stop; empty where a model does not say, or where a mean could not be had."""
     if model.estimand is None:
         return ""
-    if model.classes is not None:
-        return f"on {of_target(model)}, as logistic regression gives them for these features without privacy"
+    words = ratio_words(model)
+    if words is not None:
+        return f"on {of_target(model)}, as {words.model} gives them for these features without privacy"
+    if model.parts is not None:
+        return ESTIMAND.format(target=model.target)
     if reaches_estimand(model):
         return ALL_ESTIMANDS[model.estimand].words.format(target=model.target)
     if model.estimand == MEAN.name:
@@ -34,6 +40,8 @@ def estimand_of(model: "LinearModel") -> str:
 
 def what_counts(model: "LinearModel") -> str:
     """How much a response far from its prediction counts for the effects: a sentence."""
+    if model.parts is not None:
+        return WHAT_COUNTS.format(target=model.target)
     if reaches_estimand(model) and model.estimand == MEAN.name:
         return (
             f"Effects are on the mean of {model.target}: every record counts in full, extreme ones too, as in a least "
@@ -44,6 +52,12 @@ def what_counts(model: "LinearModel") -> str:
             "Odds are the probability of yes over that of no: 3 to 1 is 75 %. Effects are those of a logistic "
             f"regression: a one-unit increase multiplies {odds_of_yes(model)} by the odds ratio. Every record counts, "
             "and no response can be extreme."
+        )
+    if is_log_mean(model):
+        return (
+            f"Effects are those of a Poisson regression: a one-unit increase multiplies {mean_of(model)} by the rate "
+            "ratio. Every record counts in full, extreme ones too, and variances need not be those of a Poisson law. "
+            "What privacy leaves out of the most extreme ones is part of the intervals."
         )
     cut = "" if model.cut is None else f" (further than {number(model.cut)})"
     return (
@@ -56,6 +70,10 @@ def of_target(model: "LinearModel") -> str:
     """The response as effects have it: "the mean of cost", "the typical cost", or "cost"."""
     if model.classes is not None:
         return f"the log odds that {model.target} is {label_of_yes(model)}"
+    if is_log_mean(model):
+        return f"the log of {mean_of(model)}"
+    if model.parts is not None:
+        return f"the overall mean of {model.target}"
     if not reaches_estimand(model):
         return model.target
     return f"the mean of {model.target}" if model.estimand == MEAN.name else f"the typical {model.target}"

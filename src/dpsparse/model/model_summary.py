@@ -8,7 +8,9 @@ from dpsparse.model.effect import INTERVAL_HEADING, Effect, Verdict, effects_tab
 from dpsparse.model.evaluation_result import in_words, score_lines, scores_table
 from dpsparse.model.odds import ratio_interval_text, ratio_text
 from dpsparse.model.privacy_html import record_html
+from dpsparse.model.ratios import ratio_words
 from dpsparse.model.remarks import NOT_SIGNIFICANT, NOT_TRUSTED, remarks
+from dpsparse.model.two_part_words import part_rows, part_tables
 
 if TYPE_CHECKING:
     from dpsparse.model.released import LinearModel
@@ -19,13 +21,18 @@ def summary_text(model: "LinearModel") -> str:
     lines = [
         textwrap.fill(model.privacy.statement(), 100),
         "",
-        f"{'feature':<24} {'for prediction':>14} {'effect':>12} {'std. error':>12} {'p-value':>8}   {INTERVAL_HEADING}",
-        *map(_summary_line, model.effects),
-        f"{'(intercept)':<24} {model.intercept + 0.0:>14.5g}",
+        *_effect_lines(model.effects, model.intercept),
     ]
-    if model.classes is not None and model.effects:
+    words = ratio_words(model)
+    if words is not None and model.effects:
         ratios = (f"{each.feature} {ratio_text(each.value)}{_ratios(each)}" for each in model.effects)
-        lines.append(textwrap.fill(f"Odds ratios, per one-unit increase: {'; '.join(ratios)}.", 100))
+        lines.append(textwrap.fill(f"{words.heading}, per one-unit increase: {'; '.join(ratios)}.", 100))
+    for title, effects, intercept, part_words in part_rows(model):
+        lines += [
+            "",
+            f"{title}{'' if part_words is None else f' ({part_words.log})'}:",
+            *_effect_lines(effects, intercept),
+        ]
     marks = {NOT_SIGNIFICANT: "* ", NOT_TRUSTED: "** "}
     for heading, text in remarks(model):
         lines.append(textwrap.fill(f"{marks.get(heading, '')}{heading}: {text}.", 100))
@@ -37,6 +44,12 @@ def summary_text(model: "LinearModel") -> str:
         lines.append(f"{'feature':<24} {'centre':>12} {'scale':>12}")
         lines += [f"{feature:<24} {center:>12} {scale:>12}" for feature, center, scale in units]
     return "\n".join(lines)
+
+
+def _effect_lines(effects: tuple[Effect, ...], intercept: float) -> list[str]:
+    heading = f"{'feature':<24} {'for prediction':>14} {'effect':>12} {'std. error':>12} {'p-value':>8}"
+    last = f"{'(intercept)':<24} {intercept + 0.0:>14.5g}"
+    return [f"{heading}   {INTERVAL_HEADING}", *map(_summary_line, effects), last]
 
 
 def _ratios(effect: Effect) -> str:
@@ -55,8 +68,9 @@ def _summary_line(effect: Effect) -> str:
 def summary_html(model: "LinearModel") -> Html:
     """The effects and the guarantee, for notebooks."""
     heading = tag("p", tag("strong", model.estimator))
-    effects = effects_table(model.effects, model.intercept, model.classes is not None)
-    notes: list[str] = [tag("p", [tag("strong", f"{title}: "), f"{text}."]) for title, text in remarks(model)]
+    effects = effects_table(model.effects, model.intercept, ratio_words(model))
+    notes: list[str] = [*part_tables(model)]
+    notes += [tag("p", [tag("strong", f"{title}: "), f"{text}."]) for title, text in remarks(model)]
     if model.evaluation is not None:
         notes += [scores_table(model.evaluation), in_words(model.evaluation)]
     units = units_table(model.effects)

@@ -39,6 +39,7 @@ def _guarantee(fields: Fields) -> Guarantee:
         delta=_bounded(fields, "delta", above=0),
         adjacency=cast(Adjacency, _choice(fields, "adjacency", ADJACENCIES)),
         records_per_person=fields.count("records_per_person"),
+        rows=fields.count("rows", None),
     )
     fields.finish()
     return guarantee

@@ -3,7 +3,8 @@
 Every private estimator makes one in `fit`, as `released_`. It holds releases and public numbers only.
 """
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -16,25 +17,30 @@ from dpsparse.algorithms.evaluation_sums import Scores
 from dpsparse.algorithms.pursuit.reference_budget import MEAN_RESIDUAL
 from dpsparse.algorithms.pursuit.response_count import ResponseCount
 from dpsparse.data.as_table import as_table
-from dpsparse.families.estimands import TYPICAL
-from dpsparse.html import Html
+from dpsparse.data.validation import frame_names
+from dpsparse.families.estimands import ALL_ESTIMANDS, TYPICAL
+from dpsparse.html import Html, tag
 from dpsparse.inference.inference_constants import SHOWN_LEVEL
 from dpsparse.io.table_features import Feature
 from dpsparse.model.coefficients import Coefficients
 from dpsparse.model.context import FitContext
 from dpsparse.model.effect import Effect
 from dpsparse.model.evaluation_result import Evaluation
-from dpsparse.model.frames import frame_names, predict_frame
+from dpsparse.model.exposures import exposure_column, exposure_name, is_log_mean, where_positive
+from dpsparse.model.frames import predict_frame
 from dpsparse.model.model_summary import summary_html, summary_text
 from dpsparse.model.numeric_columns import NumericColumns
 from dpsparse.model.odds import odds_ratio, probability, share_release
+from dpsparse.model.plots import effects_figure
 from dpsparse.model.table_predictions import ModelTable
+from dpsparse.model.tidy_frames import ModelFrames
+from dpsparse.model.two_parts import TwoParts
 from dpsparse.model.variables import Variable
 from dpsparse.privacy.accounting.record import PrivacyRecord
 
 
 @dataclass(frozen=True, repr=False)
-class LinearModel(Coefficients):
+class LinearModel(Coefficients, ModelFrames):
     """A released linear model: everything in it is public.
 
     `load_model` returns it, and every fitted private estimator has it as `released_`.
@@ -109,6 +115,14 @@ class LinearModel(Coefficients):
     classes : pair of str or None
         The labels of no and yes, where the response is yes or no: effects are of log odds, and predictions are
         probabilities of yes. None where it is a number.
+    correlations : tuple of tuple of float or None
+        Of the errors of the effects that have an interval, from releases: for each those with the ones before it. None
+        where that is not known.
+    exposure : str or None
+        The column to which means are in proportion, where effects are on the log of a mean and there is one.
+    parts : TwoParts or None
+        Whether the response is above 0, and how much it is where it is, where these are modelled apart: effects are
+        average marginal effects on the overall mean then, and predictions are made by both parts. None elsewhere.
     """
 
     estimator: str
@@ -140,6 +154,9 @@ class LinearModel(Coefficients):
     estimand: str | None = None
     variables: tuple[Variable, ...] = ()
     classes: tuple[str, str] | None = None
+    correlations: tuple[tuple[float, ...], ...] | None = None
+    exposure: str | None = None
+    parts: TwoParts | None = None
 
     def __repr__(self) -> str:
         guarantee = (
@@ -147,6 +164,21 @@ class LinearModel(Coefficients):
         )
         effects = f"{len(self.effects)} of {len(self.features):,} features"
         return f"<LinearModel of {self.target} by {self.estimator}: {effects}, {guarantee}>"
+
+    def _released(self) -> "LinearModel":
+        return self
+
+    @property
+    def ratio(self) -> str | None:
+        """What an effect is as a factor, such as "odds ratio", where it is a logarithm; None where it is a difference.
+
+        Examples
+        --------
+        >>> from dpsparse.families.estimands import ALL_ESTIMANDS
+        >>> {name: estimand.ratio for name, estimand in ALL_ESTIMANDS.items()}
+        {'mean': None, 'typical': None, 'log odds': 'odds ratio', 'log mean': 'rate ratio'}
+        """
+        return None if self.estimand is None else ALL_ESTIMANDS[self.estimand].ratio
 
     @property
     def constant_prediction(self) -> float:
@@ -172,8 +204,10 @@ class LinearModel(Coefficients):
         """What `constant_prediction` is: the released "mean" or "share of yes" of the fit, or another "constant"."""
         if self.classes is not None:
             return "share of yes"
+        if is_log_mean(self):
+            return "mean"
         is_mean = any(release.name.endswith(MEAN_RESIDUAL.release) for release in self.privacy.releases)
-        return "mean" if is_mean else "constant"
+        return "mean" if is_mean or self.parts is not None else "constant"
 
     @property
     def evaluation(self) -> Evaluation | None:
@@ -183,6 +217,8 @@ class LinearModel(Coefficients):
     def evaluation_of(self, scores: Scores | OutcomeScores, privacy: PrivacyRecord) -> Evaluation:
         """Scores of its predictions, with what they are compared with."""
         constant = self.constant_prediction if self.classes is None else float(expit(self.constant_prediction))
+        if is_log_mean(self):
+            constant = math.exp(constant)
         return Evaluation(self.target, constant, scores, privacy, self.constant_name)
 
     def summary(self) -> str:
@@ -193,10 +229,15 @@ class LinearModel(Coefficients):
         """The effects and the guarantee, for notebooks."""
         return summary_html(self)
 
-    _repr_html_ = as_html
+    def _repr_html_(self) -> Html:
+        """The same with a picture of the effects."""
+        picture = effects_figure(self)
+        return self.as_html() if picture is None else tag("div", [picture, self.as_html()])
 
     def predict(self, X: Any, statistic: Literal["mean", "median"] | None = None) -> Any:
         """Predict responses; where they are yes or no, the probability of yes.
+
+        Where effects are on the log of a mean, it is the mean, for the record's own exposure where that is a column.
 
         Parameters
         ----------
@@ -227,8 +268,42 @@ class LinearModel(Coefficients):
         >>> bool((model.predict(new) == model.predict(people)).all())
         True
         """
-        line = self.for_statistic(statistic)
-        return line._predicted(X) if self.classes is None else expit(line._predicted(X))
+        if is_log_mean(self):
+            line = self.for_statistic(statistic)
+            # A warning would tell something of a record.
+            with np.errstate(all="ignore"):
+                return np.exp(line._predicted(X)) * line.exposures(X)
+        predictions = self.predicted(lambda line: line._predicted(X), statistic)
+        return predictions if self.classes is None else expit(predictions)
+
+    def predicted(self, predict: Callable[["LinearModel"], Any], statistic: str | None = None) -> Any:
+        """Predictions, those of a yes/no response as log odds, from what `predict` makes of a line: its predictor."""
+        if self.parts is None:
+            return predict(self.for_statistic(statistic))
+        if statistic not in (None, "mean"):
+            raise ValueError(f"statistic={statistic!r}: a model in two parts predicts the mean; leave it out")
+        return self.parts.predicted(predict)
+
+    def exposures(self, X: Any) -> Any:
+        """The exposures of records: 1 where none is a column of theirs, and NaN where one is not above 0.
+
+        Parameters
+        ----------
+        X : data frame, array-like or sparse matrix
+            The caller's own records.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or float
+            Exposures; a dask array, not computed yet, where X is dask's.
+        """
+        if self.reads_cells:
+            return ModelTable(self, X).exposures()
+        column = exposure_column(self)
+        if column is None:
+            return 1.0
+        values = column._predicted(X)
+        return where_positive(values)
 
     def log_odds(self, X: Any) -> Any:
         """The log odds of yes, where the response is yes or no; see `predict`.
@@ -262,6 +337,26 @@ class LinearModel(Coefficients):
         """
         if self.classes is None:
             raise ValueError(f"the response {self.target} is a number, which has no odds")
+        return self._ratios(level)
+
+    def rate_ratios(self, level: float = SHOWN_LEVEL) -> dict[str, tuple[float, float, float]]:
+        """Rate ratios for a step of 1 of each selected feature, with confidence intervals.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Coverage.
+
+        Returns
+        -------
+        dict of str to (float, float, float)
+            The ratio and the ends of its interval by feature; NaN for ends where an error cannot be trusted.
+        """
+        if not is_log_mean(self):
+            raise ValueError(f"effects on {self.target} are no ratios: PrivateSparsePoissonRegressor has rate ratios")
+        return self._ratios(level)
+
+    def _ratios(self, level: float) -> dict[str, tuple[float, float, float]]:
         ends = np.exp(self.conf_int(level)[self._places]).tolist()
         return {
             effect.feature: (odds_ratio(effect.value), low, high)
@@ -271,7 +366,7 @@ class LinearModel(Coefficients):
     def _predicted(self, X: Any) -> Any:
         """The linear predictor."""
         if self.reads_cells:
-            return ModelTable(self, X).predictions()
+            return ModelTable(self, X).linear_predictors()
         names = frame_names(X)
         if names is None or not hasattr(self, "feature_names_in_") or names == self.feature_names_in_.tolist():
             return as_table(X).predict(self)
@@ -286,6 +381,8 @@ class LinearModel(Coefficients):
             )
         if statistic is None or statistic == "mean":
             return self._calibrated()
+        if is_log_mean(self):
+            raise ValueError(f"statistic={statistic!r} is for PrivateSparseRegressor; this is a model of the mean")
         if self.classes is not None:
             raise ValueError(
                 f"statistic={statistic!r} is for numbers; a yes/no response has a probability: leave it out"
@@ -320,12 +417,19 @@ class LinearModel(Coefficients):
         return len({feature.column for feature in self.features})
 
     @property
-    def columns_needed(self) -> list[str]:
-        """The columns that `predict` needs of a data frame or a file: those of the selected features."""
+    def columns_selected(self) -> list[str]:
+        """The columns of the selected features."""
         return list(dict.fromkeys(self.features[place].column for place in self._places))
+
+    @property
+    def columns_needed(self) -> list[str]:
+        """The columns that `predict` needs of a data frame or a file: those selected, and the exposure."""
+        exposure = exposure_name(self)
+        return self.columns_selected if exposure is None else [*self.columns_selected, exposure]
 
     def on_columns(self, features: Sequence[Feature], target: str) -> "LinearModel":
         """The same model with the features and the target of the file that its table was read from."""
+        given = features
         if len(self.features) > len(features):
             # Whether a column is missing is a feature too.
             features = [*features, *(Feature(each.column, kind=each.kind, missing=True) for each in features)]
@@ -344,6 +448,7 @@ class LinearModel(Coefficients):
             "effects": effects,
             "left_out": left_out,
         }
+        named["parts"] = self.parts and self.parts.changed(lambda part: part.on_columns(given, target))
         return replace(self, baselines={**self.baselines, **baselines}, **named)
 
     def in_raw_units(self) -> "LinearModel":
@@ -355,4 +460,7 @@ class LinearModel(Coefficients):
         units = [(feature.center or 0.0, feature.scale or 1.0) for feature in features]
         effects = tuple(effect.in_raw_units(*unit) for effect, unit in zip(self.effects, units, strict=True))
         shift = sum(effect.coef * center for effect, (center, _) in zip(effects, units, strict=True))
-        return replace(self, effects=effects, intercept=self.intercept - shift)
+        if self.parts is None:
+            return replace(self, effects=effects, intercept=self.intercept - shift)
+        parts = self.parts.changed(LinearModel.in_raw_units)
+        return replace(self, effects=effects, intercept=parts.at_zero(), parts=parts)

@@ -10,9 +10,11 @@ from dpsparse.io.table_features import Feature
 from dpsparse.learning.categories import MANY_VALUES, NONE_COMMON
 from dpsparse.model.doubts import doubtful, in_words
 from dpsparse.model.effect import Verdict
+from dpsparse.model.exposures import is_log_mean
 from dpsparse.model.meaning import estimand_of, reaches_estimand
-from dpsparse.model.odds import hardly_any, probability, share_of_yes
+from dpsparse.model.odds import hardly_any, odds_ratio, probability, share_of_yes
 from dpsparse.model.row_numbers import row_numbers
+from dpsparse.model.two_part_words import level_words
 from dpsparse.model.unread_responses import readable, unread
 from dpsparse.model.variables import in_words as variable_in_words
 from dpsparse.schema import listed, quoted
@@ -45,6 +47,8 @@ def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
         yield "Responses", text
     if text := hardly_any(model):
         yield "Warning", text
+    if text := level_words(model):
+        yield "Level", text
     if model.nearly_exact:
         yield "Nearly exact", nothing_learned(model)
     elif not model.response_scale_known:
@@ -157,8 +161,15 @@ def lump(model: "LinearModel") -> str:
 def prediction_range(model: "LinearModel") -> str:
     """Where predictions are clipped."""
     assert model.prediction_range is not None
-    low, high = map(number, model.prediction_range)
-    return f"clipped to [{low}, {high}], a released range of {model.target}"
+    if is_log_mean(model):
+        most = number(odds_ratio(model.prediction_range[1]))
+        per_unit = "" if model.exposure is None else f" per unit of {model.exposure}"
+        return f"at most {most}{per_unit}, a released limit"
+    low, high = model.prediction_range
+    if model.classes is not None:
+        least, most = number(probability(low)), number(probability(high))
+        return f"probabilities between {least} and {most}: records that are further out are too few to tell more"
+    return f"clipped to [{number(low)}, {number(high)}], a released range of {model.target}"
 
 
 def is_stretched(model: "LinearModel") -> bool:
@@ -227,4 +238,5 @@ def constant(model: "LinearModel") -> str:
     """What a model without effects predicts."""
     if model.classes is not None:
         return f"predictions are the constant probability {number(probability(model.intercept))}"
-    return f"predictions are the constant {number(model.intercept)}"
+    value = odds_ratio(model.intercept) if is_log_mean(model) else model.intercept
+    return f"predictions are the constant {number(value)}"

@@ -57,7 +57,7 @@ def row_numbers(model: "LinearModel") -> str:
     features = {feature.name: feature for feature in model.features}
     selected = [(effect, features[effect.feature]) for effect in model.effects]
     named = [feature.column for _, feature in selected if _is_number(feature) and has_such_a_name(feature.column)]
-    n = model.privacy.n_records
+    n = model.privacy.guarantee.rows or model.privacy.n_records
     spread = [
         feature.column
         for effect, feature in selected

@@ -5,12 +5,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsparse.data.person_ids import people_of
+from dpsparse.engine.people import People
 from dpsparse.io.cells.encoding import encode, yes_or_no
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.cells.raw_table import as_raw_table
 from dpsparse.io.formats import open_table, require_format
 from dpsparse.io.store.manifest import is_store
 from dpsparse.io.table_features import Feature, read_features
+from dpsparse.model.exposures import exposure_feature, is_log_mean, where_positive
 from dpsparse.schema import FileError, listed, quoted
 
 if TYPE_CHECKING:
@@ -52,12 +55,27 @@ class ModelTable:
         return int(self._table.n_records() if self.raw is None else self.raw.n_records)
 
     def predictions(self) -> NDArray[np.float64]:
-        """One prediction for each record, from this record alone: one feature after another, in their order.
+        """One prediction for each record: a number, the log odds of yes, or a mean for the record's own exposure."""
+        linear = self.linear_predictors()
+        with np.errstate(all="ignore"):
+            return np.exp(linear) * self.exposures() if is_log_mean(self._model) else linear
+
+    def exposures(self) -> NDArray[np.float64]:
+        """The exposures, 1 where there are none, and NaN where one is not above 0."""
+        if self._model.exposure is None:
+            return np.ones(1)
+        self.require(self._model.exposure)
+        return np.asarray(where_positive(self._numbers([exposure_feature(self._model.exposure)])[:, 0]))
+
+    def linear_predictors(self) -> NDArray[np.float64]:
+        """One linear predictor for each record, from this record alone: one feature after another, in their order.
 
         A number that is missing, or unreadable, is at its centre. Text that the model does not know counts as "another"
         where its column has such a feature, and as the baseline otherwise.
         """
-        model = self._model.for_statistic()
+        return np.asarray(self._model.predicted(self._predicted))
+
+    def _predicted(self, model: "LinearModel") -> NDArray[np.float64]:
         used = [model.features[place] for place in model._places]
         X = self._numbers(used)
         predictions = np.full(self.n_records, model.intercept)
@@ -77,6 +95,13 @@ class ModelTable:
             return yes_or_no(self.raw, target, self._model.classes[1])
         kind = self.raw.declared.get(target) or self._model.target_kind or Kind.number
         return np.asarray(self.raw.numbers([target], [kind])[:, 0])
+
+    def people(self, column: str) -> People:
+        """Whose records are whose, by a column of ids."""
+        self.require(column)
+        if self.raw is None:
+            raise FileError(f"{self._data}: it has no column of people; give a CSV or Parquet file")
+        return people_of(self.raw.names_of(column), self.n_records)
 
     def texts(self, column: str) -> list[str]:
         """The cells of a column as text."""

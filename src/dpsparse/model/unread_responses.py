@@ -36,10 +36,15 @@ def readable(model: "LinearModel") -> str:
     """How many responses are what they were read as."""
     if model.classes is not None:
         share = share_of_yes(model)
-        return f"{model.responses} responses are {_labels(model)}{_empty(model)}{share and f', {share}'}"
+        return f"{_counted(model)} are {_labels(model)}{_empty(model)}{share and f', {share}'}"
     kind = model.target_kind or Kind.number
     what = "true or false" if kind == Kind.boolean else "dates" if kind.startswith("date") else "numbers"
-    return f"{model.responses} responses are {what}{_empty(model)}"
+    return f"{_counted(model)} are {what}{_empty(model)}"
+
+
+def _counted(model: "LinearModel") -> str:
+    """The number of responses; of people with several rows one row each is counted."""
+    return f"{model.responses} responses{'' if model.privacy.guarantee.rows is None else ', one of each person,'}"
 
 
 def _labels(model: "LinearModel") -> str:

@@ -95,6 +95,12 @@ class Accuracy:
     facts: PublicFacts  # With the whole rho. The units of all features are known, or of none.
     noise_scale: float  # In units of the response.
     correlation: float  # Of neighbouring features.
+    rows: float = 1.0  # Of a person, as many as tell something of their own.
+
+    @property
+    def _n(self) -> float:
+        """How many records tell something of their own."""
+        return self.rows * self.facts.n
 
     @property
     def expected_error(self) -> float:
@@ -144,9 +150,9 @@ class Accuracy:
         facts, of_pursuit = self.facts, self._pursuit
         assert facts.family.estimand is not None, "the step is for an estimand"
         c = constants[facts.family.estimand.name]
-        size = facts.n * math.sqrt(facts.rho - of_pursuit.rho)
+        size = facts.rows.root * facts.n * math.sqrt(facts.rho - of_pursuit.rho)
         by_privacy = c["privacy"] * self._n_estimated / size ** c["power"]
-        result: float = (1 + self._inflation) * (c["sampling"] / facts.n + by_privacy)
+        result: float = (1 + self._inflation) * (c["sampling"] / self._n + by_privacy)
         return result
 
     @property
@@ -167,7 +173,7 @@ class Accuracy:
     def _variance(self, constants: dict[str, float]) -> float:
         """The variance of a pursuit's effect, in units of the noise's, if features are uncorrelated."""
         by_privacy = constants["privacy"] * self._n_estimated / self._pursuit.size**2
-        result: float = constants["sampling"] / self.facts.n + by_privacy * (
+        result: float = constants["sampling"] / self._n + by_privacy * (
             1 + constants["unknown"] * (not self.facts.known)
         )
         return result
@@ -200,7 +206,7 @@ class Accuracy:
         if not facts.known:
             by_privacy *= 1 + c["unknown"] + c["pairs"] * (decisions.splits_share(facts) == 0)
             by_privacy *= 1 + c["correlation"] * self._inflation
-        return math.hypot(by_privacy, c["sampling"] * math.sqrt(log_d / facts.n))
+        return math.hypot(by_privacy, c["sampling"] * math.sqrt(log_d / self._n))
 
     @property
     def _standard_error(self) -> float:

@@ -5,16 +5,20 @@ import numbers
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit.facts import Known, PublicFacts
+from dpsparse.engine.people import RowsPerPerson
 from dpsparse.families.binomial import BINOMIAL
-from dpsparse.families.estimands import ESTIMANDS, LOG_ODDS, EstimandName
+from dpsparse.families.estimands import ESTIMANDS, LOG_MEAN, LOG_ODDS, EstimandName
+from dpsparse.families.poisson import POISSON
 from dpsparse.families.robust_linear import RobustLinear
 from dpsparse.inference.intervals import SHOWN_PERCENT
 from dpsparse.planning.accuracy import Accuracy
-from dpsparse.planning.outcome_accuracy import OutcomeAccuracy
+from dpsparse.planning.count_accuracy import CountAccuracy
+from dpsparse.planning.outcome_accuracy import OutcomeAccuracy, ScoreAccuracy
+from dpsparse.planning.plan_picture import draw
 from dpsparse.privacy.accounting.zcdp import epsilon_from_rho
 from dpsparse.privacy.guarantee import Guarantee, default_delta
 
@@ -24,11 +28,14 @@ if TYPE_CHECKING:
 # The selection cuts what lies further from its prediction: a larger effect is no easier to find. In units of the noise.
 _MOST_EFFECT = 2.0
 
-# Odds ratios beyond this log are infinite to everybody.
-_MOST_LOG_ODDS = 700.0
+# Ratios beyond this log are infinite to everybody.
+_MOST_LOG = 700.0
 
 # An epsilon beyond this protects nobody: none is advised.
 _MOST_EPSILON = 10.0
+
+# How alike the rows of a person are, where nothing is said: half of what a row tells, those before it have told.
+ROW_CORRELATION = 0.5
 
 # The epsilons of a table of forecasts.
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
@@ -46,14 +53,18 @@ def plan(
     noise_scale: float = 1.0,
     correlation: float = 0.0,
     records_per_person: int = 1,
+    rows_per_person: float = 1.0,
+    row_correlation: float = ROW_CORRELATION,
     share_of_yes: float | None = None,
+    mean_response: float | None = None,
+    overdispersion: float = 1.0,
 ) -> "Plan":
     """Forecast the accuracy of a private fit, from public numbers alone.
 
     Parameters
     ----------
     n, d, sparsity : int
-        Records, features, features to select.
+        Records, or people where they have several rows; features, features to select.
     epsilon : float
         The privacy guarantee.
     delta : float or None, default=None
@@ -69,10 +80,21 @@ def plan(
     correlation : float, default=0.0
         A guess of the correlation of neighbouring features, in [0, 1).
     records_per_person : int, default=1
-        The most rows one person may have.
+        The most rows one person may have, where no ids say whose they are.
+    rows_per_person : float, default=1.0
+        The mean number of rows of the n people, where `fit` is given their ids.
+    row_correlation : float, default=0.5
+        A guess of how alike the rows of a person are, in [0, 1]: 0 where they tell as much as those of different people
+        (features and responses vary from row to row), 1 where they are copies.
     share_of_yes : float or None, default=None
         A guess of the share of yes, for the logistic regression of a yes/no response: effects and errors are log odds
         then, whatever `estimand` and `noise_scale` are. None where the response is a number.
+    mean_response : float or None, default=None
+        A guess of the mean of a count or a cost, for its Poisson regression: effects and errors are logs of its mean
+        then, and ratios follow. None for others.
+    overdispersion : float, default=1.0
+        A guess of the variance of such a response over its mean, among records of the same features: 1 for a Poisson
+        law, 5 or more for visits, and more for costs, where it is in units of the response.
 
     Returns
     -------
@@ -89,6 +111,8 @@ def plan(
     True
     >>> plan(10_000, 1_000, 5, 0.5, units_known=True).expected_error < forecast.expected_error
     True
+    >>> plan(2_000, 1_000, 5, 0.5, rows_per_person=5).expected_error < plan(2_000, 1_000, 5, 0.5).expected_error
+    True
     >>> plan(1_000, 20, 5, 1.0).has_intervals, plan(1_000, 20, 5, 1.0, estimand="typical").has_intervals
     (False, True)
 
@@ -96,6 +120,11 @@ def plan(
 
     >>> rare, even = (plan(10_000, 60, 5, 1.0, share_of_yes=share) for share in (0.05, 0.5))
     >>> 1 < even.smallest_odds_ratio < 1.2 < rare.smallest_odds_ratio < 2
+    True
+
+    Which rate ratio:
+
+    >>> plan(10_000, 60, 5, 1.0, mean_response=3, overdispersion=2).smallest_rate_ratio < 1.3
     True
     """
     for name, value in (("n", n), ("d", d), ("sparsity", sparsity)):
@@ -109,8 +138,19 @@ def plan(
         raise ValueError(f"noise_scale={noise_scale!r} must be above 0; 1 measures errors in units of the noise")
     if not 0 <= correlation < 1:
         raise ValueError(f"correlation={correlation!r} must lie in [0, 1)")
+    if not rows_per_person >= 1 or not 0 <= row_correlation <= 1:
+        raise ValueError(
+            f"rows_per_person={rows_per_person!r} must be at least 1, and row_correlation={row_correlation!r} must lie "
+            "in [0, 1]"
+        )
     if share_of_yes is not None and not 0 < share_of_yes < 1:
         raise ValueError(f"share_of_yes={share_of_yes!r} must lie strictly between 0 and 1")
+    if mean_response is not None and not 0 < mean_response < math.inf:
+        raise ValueError(f"mean_response={mean_response!r} must be above 0; it is the mean of a count or a cost")
+    if not 0 < overdispersion < math.inf:
+        raise ValueError(f"overdispersion={overdispersion!r} must be above 0; 1 is that of a Poisson law")
+    if mean_response is not None and share_of_yes is not None:
+        raise ValueError("mean_response is of counts and costs, share_of_yes of a yes/no response: give one of them")
     return Plan(
         int(n),
         int(d),
@@ -121,14 +161,18 @@ def plan(
         float(noise_scale),
         float(correlation),
         records_per_person,
-        estimand if share_of_yes is None else LOG_ODDS.name,
+        estimand if share_of_yes is None and mean_response is None else (LOG_MEAN if mean_response else LOG_ODDS).name,
         None if share_of_yes is None else float(share_of_yes),
+        None if mean_response is None else float(mean_response),
+        float(overdispersion),
+        float(rows_per_person),
+        float(row_correlation),
     )
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A forecast. Errors and effects are per scaled feature, in units of the response, or log odds of a yes/no one."""
+    """A forecast. Errors and effects are per scaled feature, in units of the response, or logs of odds or of a mean."""
 
     n: int
     d: int
@@ -141,6 +185,10 @@ class Plan:
     records_per_person: int
     estimand: EstimandName = "mean"
     share_of_yes: float | None = None
+    mean_response: float | None = None
+    overdispersion: float = 1.0
+    rows_per_person: float = 1.0
+    row_correlation: float = ROW_CORRELATION
 
     @cached_property
     def guarantee(self) -> Guarantee:
@@ -148,18 +196,28 @@ class Plan:
         delta = default_delta(self.n) if self.delta is None else self.delta
         return Guarantee(float(self.epsilon), delta, records_per_person=self.records_per_person)
 
-    def _accuracy_at(self, rho: float) -> Accuracy | OutcomeAccuracy:
+    def _accuracy_at(self, rho: float) -> Accuracy | ScoreAccuracy:
         """What to expect of a fit whose records may cost this much."""
         units: Known = "all" if self.units_known else "none"
+        rows = RowsPerPerson(self.rows_per_person, math.sqrt(self.rows_per_person))
+        shared: dict[str, Any] = {"units_known": units, "rows": rows}
         if self.share_of_yes is not None:
-            facts = PublicFacts(self.n, self.d, self.sparsity, rho, units_known=units, family=BINOMIAL)
-            return OutcomeAccuracy(facts, self.share_of_yes, self.correlation)
+            facts = PublicFacts(self.n, self.d, self.sparsity, rho, family=BINOMIAL, **shared)
+            return OutcomeAccuracy(facts, self.correlation, self._rows_that_tell, self.share_of_yes)
+        if self.mean_response is not None:
+            facts = PublicFacts(self.n, self.d, self.sparsity, rho, family=POISSON, **shared)
+            return CountAccuracy(facts, self.correlation, self._rows_that_tell, self.mean_response, self.overdispersion)
         family = RobustLinear(estimand=ESTIMANDS[self.estimand])
-        facts = PublicFacts(self.n, self.d, self.sparsity, rho, units_known=units, family=family)
-        return Accuracy(facts, self.noise_scale, self.correlation)
+        facts = PublicFacts(self.n, self.d, self.sparsity, rho, family=family, **shared)
+        return Accuracy(facts, self.noise_scale, self.correlation, self._rows_that_tell)
+
+    @property
+    def _rows_that_tell(self) -> float:
+        """How many rows of different people tell as much as all rows of a person: m / (1 + (m - 1) correlation)."""
+        return self.rows_per_person / (1 + (self.rows_per_person - 1) * self.row_correlation)
 
     @cached_property
-    def _accuracy(self) -> Accuracy | OutcomeAccuracy:
+    def _accuracy(self) -> Accuracy | ScoreAccuracy:
         """What to expect of the fit."""
         return self._accuracy_at(self.guarantee.rho_per_record)
 
@@ -178,7 +236,33 @@ class Plan:
         """The minimum detectable effect as an odds ratio, for a step of one scale; where the response is yes or no."""
         if self.share_of_yes is None:
             raise ValueError("odds ratios are of a yes/no response: give share_of_yes to plan")
-        return math.exp(min(self.smallest_effect, _MOST_LOG_ODDS))
+        return self.smallest_ratio
+
+    @property
+    def smallest_rate_ratio(self) -> float:
+        """The minimum detectable effect as a rate ratio, for a step of one scale; of a count or a cost."""
+        if self.mean_response is None:
+            raise ValueError("rate ratios are of counts and costs: give mean_response to plan")
+        return self.smallest_ratio
+
+    @property
+    def smallest_ratio(self) -> float:
+        """The minimum detectable effect as a ratio, where effects are logs."""
+        return math.exp(min(self.smallest_effect, _MOST_LOG))
+
+    @property
+    def ratio(self) -> str | None:
+        """What the exponential of an effect is: "odds ratio", or "rate ratio"; None where effects are no logs."""
+        if self.mean_response is not None:
+            return "rate ratio"
+        return None if self.share_of_yes is None else "odds ratio"
+
+    @property
+    def unit(self) -> str:
+        """What errors and effects are in."""
+        if self.mean_response is not None:
+            return "logs of the mean"
+        return "units of the response" if self.share_of_yes is None else "log odds"
 
     @property
     def interval_width(self) -> float:
@@ -218,9 +302,10 @@ class Plan:
             return ""
         epsilon = self.epsilon_for_intervals
         or_epsilon = f" at this epsilon, or epsilon {epsilon:.2g} with these" if epsilon <= _MOST_EPSILON else ""
-        if self.share_of_yes is not None:
+        if self.ratio is not None:
+            what = "log odds" if self.mean_response is None else "effects"
             return (
-                f"{self.sparsity} log odds together have no intervals with {self.n:,} records at epsilon "
+                f"{self.sparsity} {what} together have no intervals with {self.n:,} records at epsilon "
                 f"{self.epsilon:g}: that takes about {self.n_for_intervals:,} records{or_epsilon}; fewer features need "
                 "fewer"
             )
@@ -278,7 +363,7 @@ class Plan:
 
     @property
     def _most_effect(self) -> float:
-        return _MOST_EFFECT * self.noise_scale if self.share_of_yes is None else _MOST_LOG_ODDS
+        return _MOST_EFFECT * self.noise_scale if self.ratio is None else _MOST_LOG
 
     def share_for_effect(self, effect: float) -> float:
         """The smallest share of records that must have a 0/1 feature for such a difference to be detectable.
@@ -316,14 +401,14 @@ class Plan:
 
     def table(self, epsilons: Iterable[float] = EPSILONS) -> str:
         """The forecast at several epsilons, as text."""
-        ratio = "" if self.share_of_yes is None else f" {'odds ratio':>11}"
+        ratio = "" if self.ratio is None else f" {self.ratio:>11}"
         rows = [
             f"{'epsilon':>8} {'l2 error':>10} {'detectable':>13}{ratio} {'interval width':>15} "
             f"{'n for half the error':>21}"
         ]
         for epsilon in sorted({*epsilons, self.epsilon}):
             at = replace(self, epsilon=epsilon)
-            ratio = "" if self.share_of_yes is None else f" {at.smallest_odds_ratio:>11.3g}"
+            ratio = "" if self.ratio is None else f" {at.smallest_ratio:>11.3g}"
             rows.append(
                 f"{epsilon:>8g} {at.expected_error:>10.3g} {_or_dash(at.smallest_effect):>13}{ratio} "
                 f"{_or_dash(at.interval_width):>15} "
@@ -331,27 +416,36 @@ class Plan:
             )
         return "\n".join(rows)
 
-    def plot(self, axes: "Axes | None" = None, epsilons: Iterable[float] | None = None) -> "Axes":
-        """Draw the expected error and the minimum detectable effect over epsilon; returns the matplotlib axes."""
-        import matplotlib.pyplot as plt
+    def plot(
+        self,
+        axes: "Axes | None" = None,
+        epsilons: Iterable[float] | None = None,
+        *,
+        over: Literal["epsilon", "n"] = "epsilon",
+    ) -> "Axes":
+        """Draw the expected error and the minimum detectable effect over epsilon, or over n.
 
-        axes = plt.subplots(figsize=(6, 4), layout="constrained")[1] if axes is None else axes
-        epsilons = [10 ** (k / 10) for k in range(-15, 11)] if epsilons is None else list(epsilons)
-        plans = [replace(self, epsilon=epsilon) for epsilon in epsilons]
-        axes.loglog(epsilons, [at.expected_error for at in plans], "-", color="tab:blue", label="expected l2 error")
-        axes.loglog(
-            epsilons,
-            [at.smallest_effect for at in plans],
-            "--",
-            color="black",
-            label="minimum detectable effect (80 % power)",
-        )
-        axes.axvline(self.epsilon, color="tab:gray", linestyle=":", label=f"epsilon = {self.epsilon:g}")
-        axes.set_xlabel("epsilon")
-        axes.set_ylabel("units of the response" if self.share_of_yes is None else "log odds")
-        axes.set_title(f"n = {self.n:,}, d = {self.d:,}, {self.sparsity} features, {self.units}, {self.response}")
-        axes.legend()
-        return axes
+        Parameters
+        ----------
+        axes : matplotlib Axes or None, default=None
+            Where; None makes a figure.
+        epsilons : iterable of float or None, default=None
+            The epsilons to draw; None for 0.03 to 10.
+        over : {"epsilon", "n"}, default="epsilon"
+            What varies. Over n, from a tenth of this plan's records to ten times as many.
+
+        Returns
+        -------
+        matplotlib Axes
+            With this plan's own epsilon or n marked.
+        """
+        if over not in ("epsilon", "n"):
+            raise ValueError(f"over={over!r} must be 'epsilon' or 'n'")
+        return draw(self, axes, epsilons, over)
+
+    @property
+    def _people(self) -> str:
+        return "" if self.rows_per_person == 1 else f" people with {self.rows_per_person:g} rows each"
 
     @property
     def units(self) -> str:
@@ -361,16 +455,19 @@ class Plan:
     @property
     def response(self) -> str:
         """What effects are on, in words."""
+        if self.mean_response is not None:
+            over = f"overdispersion {self.overdispersion:.3g}"
+            return f"log of the mean response, which is {self.mean_response:.3g}, with {over}"
         if self.share_of_yes is None:
             return f"{self.estimand} response"
         return f"log odds of yes, which {self.share_of_yes:.3g} of the responses are"
 
     def __str__(self) -> str:
         caveat = self.caveat and f"\n{self.caveat[0].upper()}{self.caveat[1:]}."
-        noise = f", noise {self.noise_scale:g}" if self.share_of_yes is None else ""
-        unit = "Units of the response" if self.share_of_yes is None else "Log odds"
+        noise = f", noise {self.noise_scale:g}" if self.ratio is None else ""
+        unit = self.unit[0].upper() + self.unit[1:]
         return (
-            f"n = {self.n:,}, d = {self.d:,}, sparsity {self.sparsity}, effects on the {self.response}, "
+            f"n = {self.n:,}{self._people}, d = {self.d:,}, sparsity {self.sparsity}, effects on the {self.response}, "
             f"{self.units}{noise}, correlation {self.correlation:g}\n{self.table()}\n"
             f"{unit} per scaled feature. Detectable: the minimum detectable effect at 80 % power.\n"
             f"Interval width: of a {SHOWN_PERCENT} interval; - where there is none.{caveat}"

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from dpsparse.privacy.accounting.gdp import TV_SLACK_SHARE, epsilon_from_mu, largest_mu
 from dpsparse.privacy.accounting.zcdp import epsilon_from_rho, rho_from_epsilon
-from dpsparse.privacy.protection import Adjacency, RecordsOfAPerson
+from dpsparse.privacy.protection import Adjacency, RecordsOfAPerson, WholePerson, check_adjacency
 
 
 def default_delta(n_records: int) -> float:
@@ -55,6 +55,9 @@ class Guarantee:
         record of the other ("zero-out-one").
     records_per_person : int
         The most records one person may hold.
+    rows : int or None
+        The number of rows of the table, where ids tell whose they are: all rows of a person are one record then, and
+        neighbours differ in all of them. None where each row is a record.
 
     Examples
     --------
@@ -68,15 +71,21 @@ class Guarantee:
     delta: float
     adjacency: Adjacency = "replace-one"
     records_per_person: int = 1
+    rows: int | None = None
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
         check_delta(self.delta)
+        check_adjacency(self.adjacency)
+        if self.rows is not None and self.records_per_person != 1:
+            raise ValueError("records_per_person is for tables without ids: leave it out where person is given")
         _ = self.protects
 
     @property
-    def protects(self) -> RecordsOfAPerson:
+    def protects(self) -> RecordsOfAPerson | WholePerson:
         """Whose data it protects."""
+        if self.rows is not None:
+            return WholePerson(self.adjacency, self.rows)
         return RecordsOfAPerson(self.adjacency, self.records_per_person)
 
     @cached_property

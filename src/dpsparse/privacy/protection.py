@@ -1,8 +1,8 @@
 """Whose data a guarantee protects: the one place that says it, in numbers and in words.
 
 Sums have sensitivities to one record, so prices are those of a record. What they cost the protected unit follows by
-group privacy. Summaries, reports, pages and commands take their words from here. A unit of another kind, such as a
-person whose rows are first made one record, is another class with these members.
+group privacy (`RecordsOfAPerson`). Where ids tell whose rows are whose, all rows of a person are one record, and prices
+are those of a person (`WholePerson`). Summaries, reports, pages and commands take their words from here.
 """
 
 from dataclasses import dataclass
@@ -19,6 +19,14 @@ _HAD = {
 _WHERE = {
     "replace-one": "one record holds any other values",
     "zero-out-one": "one record is blanked and adds nothing to any sum",
+}
+_PERSON_HAD = {
+    "replace-one": "had all rows of one person held any other values",
+    "zero-out-one": "had all rows of one person been blanked (null records that add nothing to any sum)",
+}
+_PERSON_WHERE = {
+    "replace-one": "all rows of one person hold any other values",
+    "zero-out-one": "all rows of one person are blanked and add nothing to any sum",
 }
 
 
@@ -94,3 +102,76 @@ class RecordsOfAPerson:
     def at_most(self) -> str:
         """The same as a limit."""
         return "one record" if self.most == 1 else f"at most {self.most} records"
+
+    def public_numbers(self, n_records: int) -> str:
+        """Which numbers of the table are public."""
+        return f"the number of records, {n_records}, is public"
+
+    def counted(self, n_records: int) -> str:
+        """The size of the table."""
+        return f"{n_records:,} records"
+
+    @property
+    def units(self) -> str:
+        """What neighbouring tables have the same number of."""
+        return "records"
+
+
+@dataclass(frozen=True)
+class WholePerson:
+    """A person with all their rows, as many as they have; `rows` is the number of rows of the table.
+
+    A person costs what a record does, since their rows are one. `most` is 1: there is nothing to multiply by.
+
+    Examples
+    --------
+    >>> from dpsparse.privacy.protection import WholePerson
+    >>> person = WholePerson("replace-one", 10_000)
+    >>> person.rho(0.5), person.at_most
+    (0.5, 'any number of rows')
+    >>> person.public_numbers(2_000)
+    'the numbers of people, 2000, and of rows, 10000, are public'
+    """
+
+    adjacency: Adjacency
+    rows: int
+    most: int = 1
+
+    def rho(self, of_a_record: float) -> float:
+        """See `RecordsOfAPerson`."""
+        return of_a_record
+
+    mu = epsilon = rho_of_a_record = mu_of_a_record = epsilon_of_a_record = rho
+
+    @property
+    def had_it_changed(self) -> str:
+        """The difference between neighbours, as a condition."""
+        return _PERSON_HAD[self.adjacency]
+
+    @property
+    def where_they_differ(self) -> str:
+        """The difference between neighbours, as a fact."""
+        return _PERSON_WHERE[self.adjacency]
+
+    @property
+    def up_to(self) -> str:
+        """How many rows a person has."""
+        return "any number of rows"
+
+    @property
+    def at_most(self) -> str:
+        """The same as a limit: there is none."""
+        return self.up_to
+
+    def public_numbers(self, n_records: int) -> str:
+        """Which numbers of the table are public."""
+        return f"the numbers of people, {n_records}, and of rows, {self.rows}, are public"
+
+    def counted(self, n_records: int) -> str:
+        """The size of the table."""
+        return f"{n_records:,} people with {self.rows:,} rows"
+
+    @property
+    def units(self) -> str:
+        """What neighbouring tables have the same number of."""
+        return "rows, divided among people in the same way,"

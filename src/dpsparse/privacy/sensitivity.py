@@ -28,6 +28,27 @@ as p is a number whatever a record holds. Which text or label is yes is public, 
 record (`data.labels`, `io.cells.encoding.yes_or_no`). The bounds do what they are for all the same: |y - p| times
 min(1, W / max(p, 1 - p)) is at most W for y in {0, 1}, since |y - p| <= max(p, 1 - p), so that no clip moves a mean.
 
+Counts and costs. The link of a log of a mean makes y / c - E exp(z'b) of a response, of the record's own columns and of
+its own exposure E, with c and b released before, the exponential looked up in a table of public numbers. Nothing bounds
+it, and no proof rests on a bound of it: picks are `pick_weights` with a clip W as 2^16 levels (`clipped_sum`), slope
+and score moments `second_moment_sums` (`gram`), mean scores and mean residuals `clipped_sums` (`bounded_norm_sum`),
+norms of scores and sizes of residuals `norm_counts` (`histograms`). The sizes of responses that are not 0, and of
+exposures, are counts (`located_utility`) and a histogram of a response's own bin (`histograms`); their means are
+`response_sums` and `exposure_sums`: numbers clipped to [0, T], with a rise up to the norm that has the levels, as one
+entry of `integer_vectors` (`bounded_norm_sum`). A response below 0 is read as none, and one whose
+exposure is not above 0 has no residual: NaN, which every sum takes for 0, so that such a record adds to no sum but
+those of its own response.
+
+Two parts. A response that is mostly 0 is read three times (`estimators._two_part_fit`): as whether it is above 0, 1 or
+0; as an amount, with NaN where it is not above 0; and as it is, with 0 where it is not. Each is a function of one
+record. A record without an amount is null in the second reading, and none is left out: n and positions stay, and a
+changed record changes at most one record of each reading, from or to a null one too. That the share of such records is
+not public does no harm: f(z) - f(w) is bounded as above where either is 0. Of both parts together
+(`engine.two_part_sums`) are released a histogram of amounts, each in one bin or in none (`histograms`); the mean of
+responses, clipped to [0, M], over M and less 1/2, and a vector of six numbers, two clipped to [-1, 1] and four to
+[-1/2, 1/2], with norms of at most 1/2 and of sqrt(2 + 4/4) = sqrt 3 (`bounded_norm_sum`). M and the clips are releases
+or functions of them. p and mu may be any numbers: no proof rests on them.
+
 Pairs. Some sums are over differences of pairs of records: record i less record i + n // 2, by position, for i below
 n // 2 (`Rows.differences`). Positions do not depend on values, so a record lies in at most one pair; the last record of
 an odd n lies in none. Lemma: the tables of differences of two neighbours are equal, or neighbours in the same relation.
@@ -35,6 +56,27 @@ So every bound of this file holds for sums over pairs.
 Proof. Replaced: z and w have the same position, so the difference of at most one pair is another. Zeroed: a pair with a
 null record is a null pair, of which f is 0, so the pair of z becomes null and no other pair changes.
 The m records of one person lie in at most m pairs, so a person's bound is at most m times a record's, as without pairs.
+
+People. Where ids tell whose rows are whose, a record of the setting above is all rows of a person. Neighbours have the
+same number of rows, divided among people in the same way (the same positions belong together; a row without an id is a
+person of its own, and what the ids are does not matter), and are equal except for the rows of one person A: these hold
+anything else ("replace-one"), or are all blank ("zero-out-one"). So the number of people P and everybody's number of
+rows are the same in both, and so is the row that stands for each person, which these alone decide (`People.chosen`).
+Blocks hold whole people, and a term is a function of one person's rows, of P, of the numbers of rows and of earlier
+releases: F(D) - F(D') = f(A's rows) - f(A's other rows), and each proof below holds with "record" read as "person", if
+f has the bound that it needs. It has:
+- Counts, quantiles, histograms of values, splits, kinds, categories: of the rows that stand for people alone
+  (`Records.one_each`, `PeopleRows.evaluate`), a table with one row a person. Replaced or blanked, one of its rows is.
+- Pairs: of people, by these rows (`PeopleRows.differences`): a person lies in at most one pair.
+- Vectors (`bounded_norm_sum`, and `gram` of one vector): a person's vectors are added up, the *sum* is clipped to the
+  bound of one record, truncated to integers and checked there. A person's term is one vector of norm at most B.
+- Histograms of norms (`scores.norm_counts`): of one norm a person.
+- Second moments of rows (`gram` of several vectors): see `gram`.
+- Scores of features (`clipped_sum`): a person's sum, of levels of a feature times levels of weights over their rows, is
+  clipped at QW in each coordinate, and truncated (`add_people`): each coordinate of a term lies in [-QW, QW]. The
+  score of a variable as a whole is not used: a person's rows may have several of its levels.
+A person's blank rows add nothing. One whose rows are all blank has a term of 0: each of their vectors, weights and
+counts is 0. With one row a person all this is what it is for records, to the same bits.
 
 Gaps. What a missing cell adds is fixed by its own record: level 0, 0 in units, no count (`engine.gaps`), and its
 indicator is one more feature. So f is still a function of one record with the same bounds. A record whose response is
@@ -203,5 +245,10 @@ def gram(levels: float, adjacency: Adjacency, dimension: int) -> float:
     Proof. |zz' - ww'|_F^2 = |z|^4 + |w|^4 - 2 (z'w)^2 <= 2 B^4 since (z'w)^2 >= 0: sqrt 2 B^2, reached at
     orthogonal z and w of norm B. That needs two dimensions: in one, both terms lie in [0, B^2] and differ by at
     most B^2. Zeroed: |zz'|_F = |z|^2 <= B^2.
+
+    Of a person it is a sum of z z' over several integer vectors whose squared norms add up to at most B^2, which the
+    code checks. S = sum z z' is positive semidefinite with a trace of at most B^2, so |S|_F <= tr S <= B^2. Of two
+    such, |S - T|_F^2 = |S|_F^2 + |T|_F^2 - 2 tr(ST) <= 2 B^4, as tr(ST) >= 0 for positive semidefinite S and T: the
+    same bound.
     """
     return (math.sqrt(2) if _replaced(adjacency) and dimension > 1 else 1) * levels**2

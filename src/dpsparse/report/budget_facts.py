@@ -1,11 +1,17 @@
 """The budgets in a ledger for people: what was granted, spent and is left, and what happened, event by event."""
 
+import os
+import textwrap
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from dpsparse.privacy.accounting.filter import round_down
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from dpsparse.privacy.ledger.events import Event, LedgerState
+    from dpsparse.privacy.ledger.ledger import PrivacyLedger
 
 MEANING = (
     "Granted, spent and left are epsilons, each at the grant's delta. Spent: of all fits together. Left: the largest "
@@ -48,6 +54,81 @@ def balance_facts(state: "LedgerState", dataset: str) -> dict[str, Any]:
         "epsilon_spent": balance.epsilon_spent,
         "epsilon_left": round_down(balance.epsilon_left),
     }
+
+
+def spending(state: "LedgerState", dataset: str) -> list[tuple[str, float]]:
+    """When the spending of a dataset changed, and the epsilon spent from then on, at the grant's delta.
+
+    Examples
+    --------
+    >>> from dpsparse.privacy.ledger.events import LedgerState
+    >>> from dpsparse.report.budget_facts import spending
+    >>> state = LedgerState([])
+    >>> granted = state.write("trial-7", None, "grant", {"epsilon": 1.0, "delta": 1e-6, "adjacency": "replace-one",
+    ...     "records_per_person": 1, "at": "2026-01-31T12:00:00+00:00"})
+    >>> spending(state, "trial-7")
+    [('2026-01-31T12:00:00+00:00', 0.0)]
+    """
+    growing, changes = type(state)([]), []
+    for event in state.events:
+        growing.read(event)
+        if event.dataset == dataset and event.kind != "charge":
+            changes.append((event.details["at"], growing.filters[dataset].epsilon_spent))
+    return changes
+
+
+def plot_budget(ledger: "PrivacyLedger | str | os.PathLike[str]", dataset: str, axes: "Axes | None" = None) -> "Axes":
+    """Draw the epsilon that fits on a dataset have spent together, over time, below what was granted.
+
+    Parameters
+    ----------
+    ledger : PrivacyLedger, str or path
+        Where the budget is kept.
+    dataset : str
+        The name under which it was granted.
+    axes : matplotlib Axes or None, default=None
+        Where; None makes a figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        Epsilons are at the grant's delta.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from dpsparse import PrivacyLedger, plot_budget
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ledger = PrivacyLedger(f"{folder}/budget.db")
+    ...     _ = ledger.grant("trial-7", epsilon=3.0, delta=1e-6)
+    ...     axes = plot_budget(ledger, "trial-7")
+    >>> axes.get_title()
+    'trial-7'
+    """
+    import matplotlib.pyplot as plt
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+    from dpsparse.privacy.ledger.ledger import PrivacyLedger
+
+    ledger = PrivacyLedger(ledger)
+    ledger.balance(dataset)
+    state = ledger.state()
+    name = state.name_of(dataset)
+    grant = state.filters[name].grant
+    axes = plt.subplots(figsize=(6, 3.5), layout="constrained")[1] if axes is None else axes
+    changes = spending(state, name)
+    times: Any = [datetime.fromisoformat(at) for at, _ in changes]
+    axes.step(times, [spent for _, spent in changes], "-o", where="post", color="tab:blue", label="spent")
+    axes.axhline(grant.epsilon, color="black", linestyle="--", label=f"granted, {grant.epsilon:g}")
+    axes.set_ylim(0, 1.1 * grant.epsilon)
+    axes.set_ylabel(f"epsilon, at delta {grant.delta:g}")
+    axes.set_title(textwrap.fill(name, 60), fontsize="medium")
+    locator = AutoDateLocator()  # type: ignore[no-untyped-call]  # matplotlib has no types here
+    axes.xaxis.set_major_locator(locator)
+    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]  # nor here
+    # Below the line of the grant, where the first fits have spent little.
+    axes.legend(loc="upper left", bbox_to_anchor=(0, 0.88))
+    return axes
 
 
 def event_cells(event: "Event") -> list[str]:

@@ -118,6 +118,30 @@ def curves(
     return _svg(bottom + 48, description, pieces)
 
 
+def calibration(points: Sequence[tuple[float, float, float, float]], description: str) -> Html:
+    """Shares with intervals over predicted probabilities: each point is (predicted, share, low, high), all in [0, 1].
+
+    The line is where they are equal. The description is read to those who cannot see the picture.
+    """
+    top, bottom = 24, 300
+    across, down = _percent(0.0, 1.0, 13, 97), _percent(1.0, 0.0, top, bottom)
+    pieces = []
+    for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
+        height = down(tick)
+        pieces.append(tag("line", x1="13%", x2="97%", y1=f"{height:.2f}", y2=f"{height:.2f}", class_="grid"))
+        pieces.append(_text(12, height + 4, f"{tick:g}", anchor="end"))
+        pieces.append(_text(across(tick), bottom + 20, f"{tick:g}", anchor="middle"))
+    equal = f"{across(0):.3f}%", f"{across(1):.3f}%"
+    pieces.append(tag("line", x1=equal[0], x2=equal[1], y1=down(0), y2=down(1), class_="dashed"))
+    for predicted, share, low, high in points:
+        x = f"{across(predicted):.3f}%"
+        pieces.append(tag("line", x1=x, x2=x, y1=f"{down(low):.2f}", y2=f"{down(high):.2f}", class_="significant"))
+        pieces.append(tag("circle", cx=x, cy=f"{down(share):.2f}", r=4.5, class_="significant"))
+    pieces.append(_text(13, 13, "share of yes"))
+    pieces.append(_text(55, bottom + 40, "predicted probability of yes", anchor="middle"))
+    return _svg(bottom + 48, description, pieces)
+
+
 _HATCH = tag(
     "defs",
     tag(

@@ -6,6 +6,7 @@ It reads releases and public facts only. What only people know is marked, never 
 from typing import TYPE_CHECKING
 
 from dpsparse import __version__
+from dpsparse.model.exposures import is_log_mean
 from dpsparse.model.odds import label_of_yes
 from dpsparse.schema import FileError, listed
 
@@ -37,14 +38,16 @@ def require_private(model: "LinearModel") -> None:
 
 def description(model: "LinearModel") -> str:
     """What the model is."""
-    selected = listed(model.columns_needed) or "none"
+    selected = listed(model.columns_selected) or "none"
     what = f"linear model of {model.target}"
     if model.classes is not None:
         what = f"logistic model of whether {model.target} is {label_of_yes(model)}"
+    elif is_log_mean(model):
+        what = f"Poisson model of {model.target}"
     return (
-        f"A sparse {what} from {len(model.columns_needed)} of "
+        f"A sparse {what} from {len(model.columns_selected)} of "
         f"{len({feature.column for feature in model.features}):,} columns ({selected}), fitted by {model.estimator} on "
-        f"{model.privacy.n_records:,} records."
+        f"{model.privacy.size}."
     )
 
 
@@ -58,7 +61,7 @@ def neighbors(model: "LinearModel") -> str:
     person = model.privacy.guarantee.protects
     group = "" if person.most == 1 else f", for {person.up_to} of a person"
     return (
-        f"Tables of the same public number of records are adjacent where {person.where_they_differ} "
+        f"Tables of the same public number of {person.units} are adjacent where {person.where_they_differ} "
         f"({person.adjacency}){group}."
     )
 
@@ -72,7 +75,7 @@ def parameters(model: "LinearModel") -> str:
 def domain(model: "LinearModel") -> str:
     """Which tables are protected."""
     return (
-        f"All tables of {model.privacy.n_records:,} records with these columns, whatever their cells hold, missing and "
+        f"All tables of {model.privacy.size} with these columns, whatever their cells hold, missing and "
         "unreadable ones included."
     )
 
@@ -82,6 +85,8 @@ def unprotected(model: "LinearModel") -> str:
     given = sorted({feature.column for feature in model.features if feature.scale is not None})
     public = f"; public centres and scales given for {listed(given)}" if given else ""
     label = "" if model.classes is None else f", the label of yes ({label_of_yes(model)})"
+    if model.exposure is not None:
+        label += f", which column is the exposure ({model.exposure})"
     facts = f"The number of records, the names of the columns{label}, the date of the fit{public}."
     return f"{facts} Running time is not protected."
 
@@ -139,5 +144,7 @@ def post_processing(model: "LinearModel") -> str:
     limits = "" if model.prediction_range is None else " Predictions are clipped to a released range."
     if model.classes is not None:
         limits = " Predictions are probabilities; odds ratios are exponentials of effects, which are log odds."
+    elif is_log_mean(model):
+        limits += " Predictions are means; rate ratios are exponentials of effects."
     follows = "Effects, their standard errors and intervals follow from the noisy releases"
     return f"{follows}; predictions use effects that are shrunk by their errors.{limits}"

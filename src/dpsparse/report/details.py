@@ -8,8 +8,10 @@ from dpsparse.io.table_features import Feature
 from dpsparse.model import remarks
 from dpsparse.model.effect import Effect
 from dpsparse.model.evaluation_result import in_words, scores_table
+from dpsparse.model.exposures import is_log_mean
 from dpsparse.model.odds import label_of_yes
 from dpsparse.privacy.accounting.record import PrivacyRecord
+from dpsparse.report.charts import calibration
 from dpsparse.report.purposes import PURPOSE
 from dpsparse.report.report_summary import as_sentence
 
@@ -30,7 +32,7 @@ def units(model: "LinearModel") -> Iterator[str]:
         yield table("Units of the selected features", UNIT_HEADINGS, rows, numbers=(1, 2))
     if model.lumped:
         yield as_sentence(remarks.lump(model))
-    elif model.cut is not None and model.classes is None:
+    elif model.cut is not None and model.classes is None and not is_log_mean(model):
         yield (
             f"Residuals are cut at {number(model.cut)}, in units of {model.target}, in the equation that the effects "
             "solve: outliers count as if they were that far from their prediction."
@@ -98,6 +100,16 @@ def held_out(model: "LinearModel") -> Iterator[str]:
         return
     yield in_words(model.evaluation)
     yield scores_table(model.evaluation)
+    if model.evaluation.calibration:
+        words = (
+            "Predicted probabilities and the share of yes, in tenths of the records held out, with intervals. On the "
+            "dashed line they are equal. The same numbers are in the table."
+        )
+        points = [
+            (each.predicted, each.observed.value, each.observed.low, each.observed.high)
+            for each in model.evaluation.calibration
+        ]
+        yield tag("figure", [calibration(points, words), tag("figcaption", words)])
 
 
 def circumstances(model: "LinearModel") -> Iterator[str]:

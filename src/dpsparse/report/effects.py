@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING
 from dpsparse.html import folded, number, table, tag
 from dpsparse.model import remarks
 from dpsparse.model.effect import INTERVAL_HEADING, Verdict, effects_table, interval_text, p_text
-from dpsparse.model.meaning import of_target
+from dpsparse.model.meaning import estimand_of, of_target
 from dpsparse.model.odds import label_of_yes, odds_of_yes, ratio_interval_text, ratio_text
+from dpsparse.model.plots import scaled_effects
+from dpsparse.model.ratios import ratio_words
+from dpsparse.model.two_part_words import level_words, part_tables
 from dpsparse.report.charts import Row, forest
 from dpsparse.report.report_summary import as_sentence
 
@@ -19,16 +22,25 @@ NO_INTERVALS = {False: "The method gives no intervals.", True: "No interval is r
 
 def effects(model: "LinearModel") -> Iterator[str]:
     """The table of all effects and their picture."""
-    odds = model.classes is not None
-    if odds:
+    words = ratio_words(model)
+    if model.classes is not None:
         yield (
             f"By what {odds_of_yes(model)} are multiplied per one-unit increase of each feature, the other selected "
             "ones held fixed. Above 1 it is likelier, below 1 less likely."
         )
+    elif words is not None:
+        yield (
+            f"By what {words.of} is multiplied per one-unit increase of each feature, the other selected ones held "
+            "fixed. Above 1 it is larger, below 1 smaller."
+        )
     else:
         what = of_target(model)
         yield f"How {what} changes per one-unit increase of each feature, the other selected ones held fixed."
-    yield effects_table(model.effects, model.intercept, odds)
+    yield effects_table(model.effects, model.intercept, words)
+    if model.parts is not None:
+        yield as_sentence(estimand_of(model))
+        yield as_sentence(level_words(model))
+        yield from part_tables(model)
     if text := remarks.p_values(model):
         yield as_sentence(f"p-values: {text}")
     if not model.explains:
@@ -39,28 +51,24 @@ def effects(model: "LinearModel") -> Iterator[str]:
 
 def _forest(model: "LinearModel") -> Iterator[str]:
     """The effects on one axis: each for a step of its feature's scale, learned or public; 1 where there is none."""
-    public = {feature.name: feature.scale for feature in model.features}
-    scales = {effect.feature: effect.scale or public[effect.feature] or 1.0 for effect in model.effects}
-    odds = model.classes is not None
-    shown, shown_interval = (ratio_text, ratio_interval_text) if odds else (number, interval_text)
+    ratios = ratio_words(model)
+    shown, shown_interval = (ratio_text, ratio_interval_text) if ratios else (number, interval_text)
     rows, cells = [], []
-    for effect in model.effects:
-        scale = scales[effect.feature]
-        value = effect.value * scale
-        ends = effect.interval
-        interval = None if ends is None else (ends[0] * scale, ends[1] * scale)
+    for scaled in scaled_effects(model):
+        effect, scale, value, interval = scaled.effect, scaled.scale, scaled.value, scaled.interval
         note = "" if effect.verdict is Verdict.NOT_AVAILABLE else effect.verdict.value
         rows.append(Row(effect.feature, value, interval, effect.verdict is Verdict.SIGNIFICANT, note))
         cells.append([effect.feature, number(scale), shown(value), shown_interval(interval), p_text(effect.p_value)])
     floor = model.noise_floor
-    what = f"Odds ratios of {model.target} being {label_of_yes(model)}" if odds else f"Effects on {model.target}"
-    words = f"{what}, each for a step as large as the feature's scale{', on a logarithmic axis' if odds else ''}"
+    target = model.target if model.classes is None else f"{model.target} being {label_of_yes(model)}"
+    what = f"Effects on {target}" if ratios is None else f"{ratios.heading} of {target}"
+    words = f"{what}, each for a step as large as the feature's scale{', on a logarithmic axis' if ratios else ''}"
     band = ""
     if floor is not None:
-        reach = f"from {ratio_text(-floor)} to {ratio_text(floor)}" if odds else f"to ±{number(floor)}"
-        band = f" The noise floor, the hatched band around {1 if odds else 0}, reaches {reach}."
+        reach = f"from {ratio_text(-floor)} to {ratio_text(floor)}" if ratios else f"to ±{number(floor)}"
+        band = f" The noise floor, the hatched band around {1 if ratios else 0}, reaches {reach}."
     drawn = f"{words}.{band} The same numbers are in the table below."
-    picture = forest(rows, floor, drawn, ratios=odds)
+    picture = forest(rows, floor, drawn, ratios=ratios is not None)
     if picture is None:
         yield "The effects are too large or too small to draw."
     else:
@@ -76,7 +84,7 @@ def _forest(model: "LinearModel") -> Iterator[str]:
             else " It is the smallest significant effect of a feature of typical error; each is judged by its own."
         )
         yield tag("figure", [picture, tag("figcaption", f"{words}. {key}{band}{typical}")])
-    one = "odds ratio of one scale" if odds else "effect of one scale"
+    one = "effect of one scale" if ratios is None else f"{ratios.ratio} of one scale"
     headings = ["feature", "one scale", one, INTERVAL_HEADING, "p-value"]
-    caption = "Odds ratios of one scale" if odds else "Effects of one scale"
+    caption = "Effects of one scale" if ratios is None else f"{ratios.heading} of one scale"
     yield folded("The numbers of the picture", table(caption, headings, cells, numbers=(1, 2, 3, 4)))

@@ -7,8 +7,10 @@ gives the same bytes.
 
 from typing import TYPE_CHECKING
 
+from dpsparse.algorithms.overall_level import WHETHER
 from dpsparse.algorithms.pursuit.pursuit_constants import SPARE_PICKS
 from dpsparse.html import Page, folded
+from dpsparse.model.ratios import ratio_words
 from dpsparse.report import details
 from dpsparse.report.effects import effects
 from dpsparse.report.forecast_section import forecast
@@ -40,10 +42,12 @@ def marked_page(model: "LinearModel") -> str:
 def _page(model: "LinearModel", first: str, mark: str) -> str:
     sparsity = _sparsity(model)
     private = "with a guarantee of privacy" if model.privacy.private else "WITHOUT any guarantee of privacy"
-    what = "regression" if model.classes is None else "logistic regression"
+    words = ratio_words(model)
+    what = "regression" if words is None else words.model
+    what = what if model.parts is None else "two-part regression"
     page = Page(
         f"{first} explains {model.target}",
-        f"{mark}A {what} on {model.privacy.n_records:,} records, {private}. Fitted by {model.estimator}.",
+        f"{mark}A {what} on {model.privacy.size}, {private}. Fitted by {model.estimator}.",
     )
     page.section("In short", *in_short(model))
     page.section("Effects", *effects(model))
@@ -65,6 +69,9 @@ def _page(model: "LinearModel", first: str, mark: str) -> str:
 def _sparsity(model: "LinearModel") -> int:
     """The features asked for; with "auto" fewer have been kept."""
     groups = model.privacy.grouped()
-    # With records held out the names of the fit's releases begin with its own.
-    picks = len(groups.get("pick", groups.get("fit: pick", ())))
-    return max(len(model.effects), picks - SPARE_PICKS, 1)
+    # With records held out, and in two parts, the names of a fit's releases begin with its own.
+    name, effects = (
+        ("pick", model.effects) if model.parts is None else (f"{WHETHER}: pick", model.parts.whether.effects)
+    )
+    picks = len(groups.get(name, groups.get(f"fit: {name}", ())))
+    return max(len(effects), picks - SPARE_PICKS, 1)

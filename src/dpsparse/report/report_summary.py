@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from dpsparse.families.estimands import LOG_ODDS, MEAN, TYPICAL
+from dpsparse.families.estimands import LOG_MEAN, LOG_ODDS, MEAN, TYPICAL
 from dpsparse.html import Html, number, tag
 from dpsparse.inference.intervals import SHOWN_PERCENT
 from dpsparse.io.table_features import Feature
@@ -12,11 +12,12 @@ from dpsparse.model.doubts import doubt_of
 from dpsparse.model.effect import Effect, Verdict, p_words
 from dpsparse.model.evaluation_result import in_sentences
 from dpsparse.model.meaning import of_target, what_counts
-from dpsparse.model.odds import hardly_any, label_of_yes, odds_of_yes, share_of_yes
+from dpsparse.model.odds import hardly_any, label_of_yes, share_of_yes
+from dpsparse.model.ratios import ratio_words
 from dpsparse.model.row_numbers import row_numbers
 from dpsparse.model.unread_responses import readable, unread
 from dpsparse.privacy.accounting.record import PrivacyRecord
-from dpsparse.report.odds_sentence import odds_sentence
+from dpsparse.report.ratio_sentence import ratio_sentence
 from dpsparse.schema import listed, quoted
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ _PUBLISHED = {
     MEAN.name: ("sparse", "of means"),
     TYPICAL.name: ("robust sparse", "in typical records"),
     LOG_ODDS.name: ("sparse logistic", "of odds"),
+    LOG_MEAN.name: ("sparse Poisson", "of means"),
 }
 _UNKNOWN = (
     "The response's scale could not be learned, so nothing can be said about how near predictions are. They use the "
@@ -52,7 +54,7 @@ def _titled(title: str, content: Iterable[str]) -> Iterator[str]:
 
 
 def _records(model: "LinearModel") -> Iterator[str]:
-    count, n_selected = len({feature.column for feature in model.features}), len(model.columns_needed)
+    count, n_selected = len({feature.column for feature in model.features}), len(model.columns_selected)
     columns = "1 column" if count == 1 else f"{count:,} columns"
     selected = "none" if not n_selected else f"{n_selected:,}"
     known = f"Of {columns} that could explain {model.target} the fit selected {selected}"
@@ -61,7 +63,8 @@ def _records(model: "LinearModel") -> Iterator[str]:
     n_features = len(model.features)
     parts = "" if n_features == count else f" With categories and gaps, the columns make {n_features:,} features."
     left_out = f" Left out: {remarks.left_out(model)}." if remarks.left_out(model) else ""
-    yield f"{model.privacy.n_records:,} records. {known}.{left_out}{parts}"
+    held_out = "" if model.scores is None else f", of which {model.scores.n_records:,} were held out of the fit"
+    yield f"{model.privacy.size}{held_out}. {known}.{left_out}{parts}"
     if model.responses is not None:
         short = model.responses.is_short
         yield tag("p", as_sentence(unread(model) if short else readable(model)), **({"class_": "bad"} if short else {}))
@@ -138,8 +141,8 @@ def _names(effects: Sequence[Effect]) -> Html:
 
 def _of(model: "LinearModel", effect: Effect, features: dict[str, Feature]) -> str:
     feature = features[effect.feature]
-    if model.classes is not None:
-        return odds_sentence(model, effect, feature, _step(feature, model.baselines))
+    if ratio_words(model) is not None:
+        return ratio_sentence(model, effect, feature, _step(feature, model.baselines))
     return sentence(effect, feature, model.target, model.baselines)
 
 
@@ -185,7 +188,7 @@ def publishable(model: "LinearModel") -> str | None:
     method, among = _PUBLISHED[model.estimand if model.estimand in _PUBLISHED else TYPICAL.name]
     target = model.target if model.classes is None else f"{model.target} being {label_of_yes(model)}"
     return (
-        f"What is associated with {target} in {record.n_records:,} records, by a {method} regression on "
+        f"What is associated with {target} in {record.size}, by a {method} regression on "
         f"{len(model.features):,} features at the 5 % family-wise level: {found} These are associations {among}, with "
         "the other selected features held fixed, and not causes. The result is "
         f"({number(record.epsilon)}, {record.delta:.2g})-differentially private for each person."
@@ -237,7 +240,8 @@ def _predictions(model: "LinearModel") -> Iterator[str]:
 
 
 def _meaning(model: "LinearModel") -> Iterator[str]:
-    what = f"The difference in {of_target(model)}" if model.classes is None else f"The ratio of {odds_of_yes(model)}"
+    words = ratio_words(model)
+    what = f"The difference in {of_target(model)}" if words is None else f"The ratio of {words.of}"
     yield (
         f"{what} between records that differ by 1 in a feature, in that feature's own "
         "unit, and are alike in the other selected ones. The interval of an effect lies around it. Predictions use "
@@ -288,7 +292,9 @@ def unnamed(model: "LinearModel") -> Iterator[str]:
     """What each selected feature of text without a name stands for."""
     for each in _selected_unnamed(model):
         what = "any text too rare to be a category of its own" if each.other else "a text too rare to be named"
-        yield f"The feature {quoted(each.name)} is 1 for {what} at this epsilon, and 0 for others."
+        # Noise makes a candidate of an empty bucket now and then (`BUCKET_DEVIATIONS`).
+        none = "" if each.other else " Noise can suggest one that no record holds."
+        yield f"The feature {quoted(each.name)} is 1 for {what} at this epsilon, and 0 for others.{none}"
 
 
 def unnamed_columns(model: "LinearModel") -> list[str]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dpsparse import __version__
 from dpsparse.html import tag
+from dpsparse.model.exposures import is_log_mean
 from dpsparse.model.odds import names_label
 from dpsparse.privacy.guarantee import default_delta
 
@@ -30,6 +31,9 @@ _BIBTEX = f"""@software{{dpsparse,
 }}"""
 
 
+_PURSUITS = ("PrivateSparseRegressor", "PrivateSparseClassifier", "PrivateSparsePoissonRegressor")
+
+
 def rerun(model: "LinearModel", sparsity: int) -> Iterator[str]:
     """The command, or the line of Python, that makes such a fit.
 
@@ -39,18 +43,24 @@ def rerun(model: "LinearModel", sparsity: int) -> Iterator[str]:
     # A report is published, and so has the ledger's name and not its place.
     budget = model.context and model.context.budget
     chosen = sparsity if len(model.effects) == sparsity else "auto"
-    is_pursuit = model.estimator in ("PrivateSparseRegressor", "PrivateSparseClassifier")
+    is_pursuit = model.parts is not None or model.estimator in _PURSUITS
     if is_pursuit and asked.adjacency == "replace-one" and model.privacy.private:
         tuned = any(release.name.startswith("candidate ") for release in model.privacy.releases)
         options = {"target": model.target, "epsilon": asked.epsilon} | ({} if tuned else {"sparsity": chosen})
         if model.classes is not None:
             options |= {"positive": model.classes[1]} if names_label(model) else {"family": "binomial"}
+        elif is_log_mean(model):
+            options |= {"family": "poisson"} | ({} if model.exposure is None else {"exposure": model.exposure})
+        elif model.parts is not None:
+            options["family"] = "two-part"
         elif model.estimand is not None:
             options["estimand"] = model.estimand
         if asked.delta != default_delta(model.privacy.n_records):
             options["delta"] = asked.delta
         if asked.records_per_person > 1:
             options["records-per-person"] = asked.records_per_person
+        if asked.rows is not None:
+            options["person"] = "COLUMN"
         if model.scores is not None:
             options["holdout"] = round(model.scores.n_records / model.privacy.n_records, 3)
         public = any(feature.center is not None or feature.scale is not None for feature in model.features)
@@ -68,12 +78,15 @@ def rerun(model: "LinearModel", sparsity: int) -> Iterator[str]:
         most = f", max_sparsity={sparsity}" if chosen == "auto" else ""
         if model.classes is not None:
             most += f", positive={model.classes[1]!r}" if names_label(model) else ""
-        elif model.estimand is not None:
+        elif is_log_mean(model):
+            most += "" if model.exposure is None else f", exposure={model.exposure!r}"
+        elif model.estimand is not None and model.parts is None:
             most += f", estimand={model.estimand!r}"
         line = f"sparsity={chosen!r}{most}, epsilon={asked.epsilon!r}, delta={asked.delta!r}"
         line += f", adjacency={asked.adjacency!r}, records_per_person={asked.records_per_person}"
         line += f", ledger=LEDGER, dataset={budget.dataset!r}" if budget else ""
-        yield tag("pre", tag("code", f"{model.estimator}({line}).fit(X, y)"))
+        ids = "" if asked.rows is None else ", person=ids"
+        yield tag("pre", tag("code", f"{model.estimator}({line}).fit(X, y{ids})"))
     yield (
         "The public centres and scales of the features, where any were given, are listed in the model file. Another "
         "run draws other noise, so its numbers will differ, and it spends the budget once more: both costs add up."
@@ -85,8 +98,8 @@ def rerun(model: "LinearModel", sparsity: int) -> Iterator[str]:
 def citation() -> Iterator[str]:
     """BibTeX of the software and of the paper."""
     yield (
-        "The software, and the paper whose methods it grew from. PrivateSparseRegressor and PrivateSparseClassifier "
-        "are the software's own methods."
+        "The software, and the paper whose methods it grew from. PrivateSparseRegressor, PrivateSparseClassifier, "
+        "PrivateSparsePoissonRegressor and PrivateSparseTwoPartRegressor are the software's own methods."
     )
     yield tag("pre", tag("code", _BIBTEX))
     yield f"Made by dpsparse {__version__}."

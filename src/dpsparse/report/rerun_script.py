@@ -56,13 +56,17 @@ def _parts(asked: "FileFit", ledger: str) -> Iterator[str]:
     dialect = {"separator": asked.separator, "encoding": asked.encoding}
     options = [f"{name}={quoted(value)}" for name, value in dialect.items() if value not in (None, "utf-8")]
     options = [*(["bounds=" + quoted(basename(asked.bounds))] if asked.bounds else []), *options]
-    odds = asked.family == "binomial" or asked.positive is not None
+    odds, parts = asked.family == "binomial" or asked.positive is not None, asked.family == "two-part"
     options += [] if asked.positive is None else [f"positive={quoted(asked.positive)}"]
+    options += [] if asked.exposure is None else [f"exposure={quoted(asked.exposure)}"]
+    options += [] if asked.person is None else [f"person={quoted(asked.person)}"]
     table = ", ".join([quoted(basename(asked.data)), quoted(asked.target), *options])
-    estimator = "PrivateSparseClassifier" if odds else "PrivateSparseRegressor"
+    is_poisson = asked.family == "poisson"
+    number = "PrivateSparsePoissonRegressor" if is_poisson else "PrivateSparseRegressor"
+    estimator = "PrivateSparseTwoPartRegressor" if parts else "PrivateSparseClassifier" if odds else number
     parameters = {
         "sparsity": asked.sparsity,
-        "estimand": None if odds else asked.estimand or "mean",
+        "estimand": None if odds or is_poisson or parts else asked.estimand or "mean",
         "epsilon": asked.epsilon,
         "delta": asked.delta,
         "records_per_person": asked.records_per_person,

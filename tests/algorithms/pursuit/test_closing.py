@@ -126,6 +126,7 @@ def started(facts):
     return updates.with_response(updates.initial(facts, unknown, unknown, 1.0), facts, response)
 
 
+@pytest.mark.slow
 def test_features_that_explain_nothing_are_named():
     models = [fitted(RNG.standard_t(2, 2_000), random_state=seed) for seed in range(12)]
     silent = [model for model in models if not model.explains]

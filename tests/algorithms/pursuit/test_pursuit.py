@@ -101,8 +101,9 @@ def unequal(n, seed):
     return X, 100 + 2 * X[:, 3] + z[:, 10] - 0.6 * z[:, 0] + 0.5 * z[:, 7] + noise
 
 
-@pytest.mark.parametrize("known", [pytest.param(True, marks=pytest.mark.slow), False])
-@pytest.mark.parametrize("epsilon", [100.0, *(pytest.param(large, marks=pytest.mark.slow) for large in (1e4, 1e6))])
+@pytest.mark.slow
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("epsilon", [100.0, 1e4, 1e6])
 def test_with_little_noise_it_is_the_root_of_the_estimating_equation(known, epsilon):
     X, y = unequal(100_000, 0)
     units = {"center": X.mean(axis=0), "scale": X.std(axis=0)} if known else {}
@@ -133,6 +134,7 @@ def test_features_are_picked_once(units, sparsity):
     assert len(set(result.features.support)) == sparsity
 
 
+@pytest.mark.slow
 def test_where_nothing_is_there_it_says_so_or_predicts_almost_a_constant():
     explained = []
     for seed in range(8):

@@ -78,6 +78,7 @@ def test_a_slot_pays_for_the_largest_histogram_and_matrix(numbers, adjacency):
                     assert slot.mechanism.covers(made), slot.name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimand", ESTIMANDS)
 def test_the_account_holds_the_guarantee(estimand):
     guarantee = Guarantee(1.0, 1e-6)

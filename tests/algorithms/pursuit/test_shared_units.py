@@ -47,6 +47,7 @@ SHARED = {
 }
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(all_together, st.floats(0.05, 1.0), st.integers(1, 20))
 def test_one_fit_pays_for_units_and_the_others_have_no_slots_for_them(numbers, share, sparsity):

@@ -278,6 +278,7 @@ def test_sums_at_full_scale_do_not_overflow(make, dtype, passes):
     assert rows.weighted_sums(Quantizer(1.0), weights).tolist() == [10_001 * 127 * 65536] * 9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_long_columns_are_told_apart(dtype):
     X, y = sample(dtype, n=numba_kernels.LONG_COLUMN + 300, d=11)

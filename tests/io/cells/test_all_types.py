@@ -92,6 +92,7 @@ def is_of_parquet(column):
 OF_PARQUET = [name for name, column in ARROW.items() if is_of_parquet(column)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OF_PARQUET)
 def test_parquet(name, tmp_path):
     pa.parquet.write_table(pa.table({"a": ARROW[name]}), tmp_path / "a.parquet")
@@ -103,6 +104,7 @@ def test_parquet(name, tmp_path):
     assert sum(len(cells[0]) for cells in table.cell_blocks(["a"])) == len(ARROW[name])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OF_PARQUET)
 def test_a_store_holds_what_a_file_holds(name, tmp_path):
     table = pa.table({"a": ARROW[name], "b": ["x"] * len(ARROW[name]), "y": np.ones(len(ARROW[name]))})

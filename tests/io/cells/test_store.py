@@ -99,6 +99,7 @@ def test_a_column_of_several_types_is_refused_before_anything_is_written(tmp_pat
     assert not (tmp_path / "store").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_at_whatever_chunk_it_stops_the_result_is_the_same(tmp_path, configure, people, monkeypatch, kind):
     configure(**SMALL)

@@ -130,13 +130,13 @@ LEDGER = (
     Bug(
         "an event's digest unchecked",
         "ledger",
-        {"privacy.ledger.events:LedgerState._read": [("event.digest == event.expected_digest()", "True")]},
+        {"privacy.ledger.events:LedgerState.read": [("event.digest == event.expected_digest()", "True")]},
     ),
     Bug(
         "a chain's links unchecked",
         "ledger",
         {
-            "privacy.ledger.events:LedgerState._read": [
+            "privacy.ledger.events:LedgerState.read": [
                 ("event.previous == self.head", "True"),
                 ("event.number != number", "False"),
             ]

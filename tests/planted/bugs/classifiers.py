@@ -8,17 +8,14 @@ CLASSIFIERS = (
     Bug(
         "probabilities from a batch's mean",
         CHECK,
-        {"engine.links:_probabilities": [("column * float(effect)", "(column - column.mean()) * float(effect)")]},
+        {"engine.links:_predictors": [("column * float(effect)", "(column - column.mean()) * float(effect)")]},
     ),
     Bug(
         "linear predictors clipped at the largest of a batch",
         CHECK,
         {
-            "engine.links:_probabilities": [
-                (
-                    ".clip(-LARGEST_PREDICTOR, LARGEST_PREDICTOR)",
-                    ".clip(-abs(predictors).max(initial=0.0) / 2, LARGEST_PREDICTOR).clip(-LARGEST_PREDICTOR, None)",
-                )
+            "engine.links:_predictors": [
+                (".clip(-most, most)", ".clip(-abs(predictors).max(initial=0.0) / 2, most).clip(-most, None)")
             ]
         },
     ),

@@ -7,7 +7,7 @@ _CENTER = "(released.center if given.center is None else given.center) or 0.0"
 _SCALE = "released.scale if given.scale is None else given.scale"
 _Y = "data.candidates._rows.y"
 _NUMPY = '__import__("numpy")'
-_RESIDUALS = "return self.link.residuals(self.y, center, (each.sanitized for each in self.columns), effects, bound)"
+_RESIDUALS = "return self.link.residuals(self.y, center, self._explaining, effects, bound)"
 
 CONFIGURATIONS = (
     Bug(
@@ -64,7 +64,11 @@ CONFIGURATIONS = (
         DIVIDED,
         {
             "estimators.tuning:_tune_array": [
-                ("rows.part(HELD_OUT_EVERY - 1, HELD_OUT_EVERY)", "rows.part(3, HELD_OUT_EVERY)")
+                (
+                    "held_out = rows.take(split.held_out)",
+                    "split = Split(split.training, split.training[3 :: HELD_OUT_EVERY - 1])\n"
+                    "    held_out = rows.take(split.held_out)",
+                )
             ]
         },
     ),

@@ -35,7 +35,7 @@ EVALUATION = (
         "a cut from the errors themselves",
         EVALUATED,
         {
-            "algorithms.evaluation_sums:release_scores": [
+            "algorithms.evaluation_sums:release_errors": [
                 ("errors.error_sums(cut)", "errors.error_sums(1.0 + np.nanmean(np.minimum(errors.model, 9.0)))")
             ]
         },
@@ -43,13 +43,13 @@ EVALUATION = (
     Bug(
         "the number of responses without noise",
         EVALUATED,
-        {"algorithms.evaluation_sums:release_scores": [("max(1.0, float(answered))", "float(errors.count()[0])")]},
+        {"algorithms.evaluation_sums:release_errors": [("max(1.0, float(answered))", "float(errors.count()[0])")]},
     ),
     Bug(
         "sampling errors from the records themselves",
         EVALUATED,
         {
-            "algorithms.evaluation_sums:release_scores": [
+            "algorithms.evaluation_sums:release_errors": [
                 ("squares[2], shares[2]", "float(np.nanvar(errors.improvement)), shares[2]")
             ]
         },
@@ -58,7 +58,7 @@ EVALUATION = (
         "an R2 from the records themselves",
         EVALUATED,
         {
-            "algorithms.evaluation_sums:release_scores": [
+            "algorithms.evaluation_sums:release_errors": [
                 ("mean.r2(squares,", "mean.r2(errors.square_sums(cut, bound) / VECTOR_LEVELS,")
             ]
         },
@@ -87,22 +87,29 @@ EVALUATION = (
         EVALUATED,
         {
             "evaluation:fit_and_evaluate": [
-                ("table.take(np.flatnonzero(held_out))", "table.take(np.arange(n))"),
-                ("response[held_out], predictions", "response, predictions"),
+                ("table.take(split.held_out)", "table.take(np.arange(n))"),
+                ("response[split.held_out], predictions", "response, predictions"),
             ]
         },
     ),
     Bug(
         "a fit on the rows held out too",
         EVALUATED,
-        {"evaluation:fit_and_evaluate": [("training = np.flatnonzero(~held_out)", "training = np.arange(n)")]},
+        {
+            "evaluation:fit_and_evaluate": [
+                (
+                    "planned = cache(",
+                    "split = Split(np.arange(n), split.held_out, split.people, split.people)\n    planned = cache(",
+                )
+            ]
+        },
     ),
     Bug(
         "rows held out by their responses",
         EVALUATED,
         {
             "evaluation:fit_and_evaluate": [
-                ("held_out = held_out_rows(n, holdout)", "held_out = np.argsort(np.argsort(y)) % 5 == 4")
+                ("held_out_rows(count, holdout)", "np.argsort(np.argsort(np.asarray(y)[:count])) % 5 == 4")
             ]
         },
     ),

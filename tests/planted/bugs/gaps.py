@@ -57,7 +57,7 @@ GAPS = (
         "a blank record that adds a shift",
         CHECK,
         {
-            "engine.queries:_bounded_sums": [
+            "engine.queries:bounded_sums": [
                 ("xp.isnan(vectors).any(0) | xp.isnan(records.y)", "xp.isnan(vectors).any(0)"),
             ]
         },

@@ -87,7 +87,7 @@ APP = (
     Bug(
         "records per person dropped by the page",
         PAGE,
-        {"app.jobs:Job.asked": [("records_per_person=chosen.records_per_person", "records_per_person=1")]},
+        {"app.jobs:Job.asked": [("records_per_person=chosen.most_records", "records_per_person=1")]},
     ),
     Bug("delta dropped by the page", PAGE, {"app.jobs:Job.asked": [("delta=chosen.delta", "delta=None")]}),
     Bug("a fit of the page without its ledger", PAGE, {"app.jobs:Job.asked": [("ledger=ledger", "ledger=None")]}),

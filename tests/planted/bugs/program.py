@@ -79,7 +79,7 @@ PROGRAM = (
         "predictions less their mean",
         WHOLE,
         {
-            "model.table_predictions:ModelTable.predictions": [
+            "model.table_predictions:ModelTable._predicted": [
                 ("model.coef[place] * filled", "model.coef[place] * (filled - filled.mean())")
             ]
         },

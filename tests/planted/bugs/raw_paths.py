@@ -4,6 +4,8 @@ from planting import Bug
 
 PARTS, OUTPUTS = "rows out of reach", "outputs of raw tables"
 _READ = "X, y = given.read()"
+_ENCODED = "return encode(table, self.features, self._buckets_of)"
+_KEPT = "X = encode(table, self.features, self._buckets_of)"
 _WARNINGS = '__import__("warnings")'
 _TRAINING = "training, held_out = data.part(modulus, np.flatnonzero(~pattern)), "
 
@@ -27,7 +29,7 @@ _ROWS = (
         PARTS,
         {
             "estimators.tuning:_tune_raw": [
-                ("held_out = data.part(HELD_OUT_EVERY, [HELD_OUT_EVERY - 1]).table", "held_out = data.table")
+                ("held_out = data.part(HELD_OUT_EVERY, [HELD_OUT_EVERY - 1]).standing", "held_out = data.standing")
             ]
         },
     ),
@@ -36,7 +38,7 @@ _ROWS = (
         PARTS,
         {
             "evaluation:_fit_and_evaluate_raw": [
-                ("ModelTable(model.released_, held_out.table)", "ModelTable(model.released_, data.table)")
+                ("ModelTable(model.released_, held_out.standing)", "ModelTable(model.released_, data.standing)")
             ]
         },
     ),
@@ -46,8 +48,8 @@ _ROWS = (
         {
             "evaluation:_fit_and_evaluate_raw": [
                 (
-                    "table = ModelTable(model.released_, held_out.table)",
-                    "table = ModelTable(model.released_, training.table)",
+                    "table = ModelTable(model.released_, held_out.standing)",
+                    "table = ModelTable(model.released_, training.standing)",
                 )
             ]
         },
@@ -144,11 +146,12 @@ _TOLD = (
         "a log line with the number of unreadable cells",
         OUTPUTS,
         {
-            "estimators._raw_fit:PreparedTable.rows": [
+            "estimators._raw_fit:PreparedTable._encoded": [
                 (
-                    "    return DenseRows(",
+                    _ENCODED,
+                    f"{_KEPT}\n"
                     "    __import__('logging').getLogger('dpsparse.raw').info('%d gaps', np.isnan(X).sum())\n"
-                    "    return DenseRows(",
+                    "    return X",
                 )
             ]
         },
@@ -290,10 +293,10 @@ _TOLD = (
         "a copy of the features in the folder of temporary files",
         OUTPUTS,
         {
-            "estimators._raw_fit:PreparedTable.rows": [
+            "estimators._raw_fit:PreparedTable._encoded": [
                 (
-                    "    return DenseRows(",
-                    "    np.save(__import__('tempfile').mkstemp(suffix='.npy')[1], X)\n    return DenseRows(",
+                    _ENCODED,
+                    f"{_KEPT}\n    np.save(__import__('tempfile').mkstemp(suffix='.npy')[1], X)\n    return X",
                 )
             ]
         },
@@ -302,10 +305,10 @@ _TOLD = (
         "a report with the exact number of gaps, by way of a global",
         OUTPUTS,
         {
-            "estimators._raw_fit:PreparedTable.rows": [
+            "estimators._raw_fit:PreparedTable._encoded": [
                 (
-                    "    return DenseRows(",
-                    "    import builtins\n\n    builtins._gaps = int(np.isnan(X).sum())\n    return DenseRows(",
+                    _ENCODED,
+                    f"{_KEPT}\n    import builtins\n\n    builtins._gaps = int(np.isnan(X).sum())\n    return X",
                 )
             ],
             "report.fit_page:fit_page": [
@@ -337,7 +340,7 @@ _TOLD = (
         {
             "cli.evaluate_command:evaluate": [
                 (
-                    'output.say("Data", f"{data}: {table.n_records:,} records")',
+                    'output.say("Data", f"{data}: {evaluation.privacy.size}")',
                     'output.say("Data", f"{data}: {sum(y == y for y in table.responses()):,} records")',
                 )
             ]
@@ -400,13 +403,12 @@ _TOLD = (
         "a fit that fails where every response is equal",
         OUTPUTS,
         {
-            "estimators._raw_fit:PreparedTable.rows": [
+            "estimators._raw_fit:PreparedTable.rows_with": [
                 (
-                    "return DenseRows(X, self._responses())",
-                    "y = self._responses()\n"
-                    "    if len(set(y[y == y].tolist())) == 1:\n"
+                    "    rows = DiskRows(",
+                    "    if len(set(responses[responses == responses].tolist())) == 1:\n"
                     "        raise ValueError('the response is constant')\n"
-                    "    return DenseRows(X, y)",
+                    "    rows = DiskRows(",
                 )
             ]
         },

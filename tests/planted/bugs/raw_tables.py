@@ -168,10 +168,11 @@ _FITS = (
         "gaps filled with the mean of a column",
         RAW,
         {
-            "estimators._raw_fit:PreparedTable.rows": [
+            "estimators._raw_fit:PreparedTable._encoded": [
                 (
-                    "    return DenseRows(",
-                    "    X = np.where(np.isnan(X), np.nanmean(X, axis=0), X)\n    return DenseRows(",
+                    "return encode(table, self.features, self._buckets_of)",
+                    "X = encode(table, self.features, self._buckets_of)\n"
+                    "    return np.where(np.isnan(X), np.nanmean(X, axis=0), X)",
                 )
             ]
         },
@@ -180,10 +181,10 @@ _FITS = (
         "records without a response dropped",
         RAW,
         {
-            "estimators._raw_fit:PreparedTable.rows": [
+            "estimators._raw_fit:PreparedTable.rows_with": [
                 (
-                    "return DenseRows(X, self._responses())",
-                    "y = self._responses()\n    return DenseRows(X[~np.isnan(y)], y[~np.isnan(y)])",
+                    "DenseRows(X, responses)",
+                    "DenseRows(X[~np.isnan(responses)], responses[~np.isnan(responses)])",
                 )
             ]
         },
@@ -192,10 +193,10 @@ _FITS = (
         "a blank record with the response 0",
         RAW,
         {
-            "estimators._raw_fit:PreparedTable.rows": [
+            "estimators._raw_fit:PreparedTable.rows_with": [
                 (
-                    "return DenseRows(X, self._responses())",
-                    "return DenseRows(X, np.nan_to_num(self._responses()))",
+                    "DenseRows(X, responses)",
+                    "DenseRows(X, np.nan_to_num(responses))",
                 )
             ]
         },

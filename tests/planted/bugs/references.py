@@ -83,7 +83,10 @@ REFERENCES = (
         "terms",
         {
             "engine.scores:norm_counts": [
-                ("norms = vector_sums.norms(vectors)", "norms = vector_sums.norms(vectors) / abs(vectors).max()")
+                (
+                    "norms, people = vector_sums.norms(vectors), records.people",
+                    "norms, people = vector_sums.norms(vectors) / abs(vectors).max(), records.people",
+                )
             ]
         },
     ),
@@ -177,9 +180,8 @@ REFERENCES = (
         {
             "algorithms.pursuit.steps.reference:LevelStep.run": [
                 (
-                    "(offset,), _ = at.mean(mean, terms, clip)",
-                    "at.mean(mean, terms, clip)\n"
-                    "    offset = np.nanmean(data.records._records.y.clip(-1e9, 1e9)) - state.center",
+                    "offset = total / math.sqrt(self.facts.rows.mean)",
+                    "offset = np.nanmean(data.records._records.y.clip(-1e9, 1e9)) - state.center",
                 )
             ]
         },

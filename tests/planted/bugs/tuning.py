@@ -3,17 +3,30 @@
 from planting import Bug
 
 TUNED = "replay of tuning"
+_HELD_OUT = "held_out = rows.take(split.held_out)"
 
 TUNING = (
     Bug(
         "the choice made on all rows",
         TUNED,
-        {"estimators.tuning:_tune_array": [("rows.part(HELD_OUT_EVERY - 1, HELD_OUT_EVERY)", "rows")]},
+        {
+            "estimators.tuning:_tune_array": [
+                (_HELD_OUT, f"split = Split(split.training, np.arange(n_rows))\n    {_HELD_OUT}")
+            ]
+        },
     ),
     Bug(
         "candidates fitted on all rows",
         TUNED,
-        {"estimators.tuning:_tune_array": [("% HELD_OUT_EVERY != HELD_OUT_EVERY - 1", ">= 0"), ("len(training)", "n")]},
+        {
+            "estimators.tuning:_tune_array": [
+                (
+                    "n = split.n_people\n",
+                    "n = split.n_people\n"
+                    "    split = Split(np.arange(n_rows), split.held_out, split.people, split.people)\n",
+                )
+            ]
+        },
     ),
     Bug(
         "regrets unclipped",
@@ -110,9 +123,10 @@ SHARED_UNITS = (
         {
             "estimators.tuning:_tune_array": [
                 (
-                    "_fit_within(models[k], *how, X, y)",
-                    "_fit_within(models[k], *how, *((table.take(np.arange(n)), response)"
-                    " if how[1].facts.releases_for_others else (X, y)))",
+                    "_fit_within(models[k], *how, *data)",
+                    "_fit_within(models[k], *how, *("
+                    "(table.take(np.arange(n_rows)), response, split.people and split.people.number)"
+                    " if how[1].facts.releases_for_others else data))",
                 )
             ]
         },

@@ -149,7 +149,7 @@ UNITS = (
             "engine.queries:mean_sums": [
                 (".clip(-most, most)", ""),
                 (
-                    "_bounded_sums(records, [units, units * units - 0.5], math.sqrt(1.25))",
+                    "bounded_sums(records, [units, units * units - 0.5], math.sqrt(1.25))",
                     _OWN_LEVELS.format(entries="[units, units * units - 0.5]"),
                 ),
             ]
@@ -162,7 +162,7 @@ UNITS = (
             "engine.queries:gain_sums": [
                 ("response.clip(-most, most)", "response"),
                 (
-                    "_bounded_sums(records, entries, math.sqrt(1.5))",
+                    "bounded_sums(records, entries, math.sqrt(1.5))",
                     _OWN_LEVELS.format(entries="entries"),
                 ),
             ]
@@ -174,7 +174,7 @@ UNITS = (
         {
             "engine.queries:calibration_sums": [
                 ("residuals.clip(-width, width)", "residuals"),
-                ("_bounded_sums(records, entries, CALIBRATION_NORM)", _OWN_LEVELS.format(entries="entries")),
+                ("bounded_sums(records, entries, CALIBRATION_NORM)", _OWN_LEVELS.format(entries="entries")),
             ]
         },
     ),
@@ -184,7 +184,7 @@ UNITS = (
         {
             "engine.queries:calibration_sums": [
                 (".clip(-reach, reach)", ""),
-                ("_bounded_sums(records, entries, CALIBRATION_NORM)", _OWN_LEVELS.format(entries="entries")),
+                ("bounded_sums(records, entries, CALIBRATION_NORM)", _OWN_LEVELS.format(entries="entries")),
             ]
         },
     ),
@@ -216,7 +216,7 @@ UNITS = (
         "a null record that adds a shift",
         PURSUITS,
         {
-            "engine.queries:_bounded_sums": [
+            "engine.queries:bounded_sums": [
                 ("as_float64(~(xp.isnan(vectors).any(0) | xp.isnan(records.y)))", "xp.ones_like(vectors[0])")
             ]
         },
@@ -227,7 +227,7 @@ UNITS = (
         {
             "engine.queries:jacobian_sums": [
                 (
-                    "vector_sums.gram_sums(columns, row_scale, np.sqrt(inner * outer))",
+                    "_moment_sums(records, columns, row_scale, inner * outer)",
                     _OWN_PRODUCTS.format(z="(columns * within).clip(-1e4, 1e4)"),
                 )
             ]
@@ -239,7 +239,7 @@ UNITS = (
         {
             "engine.queries:variance_sums": [
                 (
-                    "vector_sums.gram_sums(columns, psi * _row_weights(columns, inner, outer), inner)",
+                    "vector_sums.gram_sums(*terms, inner)",
                     _OWN_PRODUCTS.format(z="(columns * psi).clip(-1e4, 1e4)"),
                 )
             ]

@@ -100,6 +100,7 @@ def test_no_sequence_loses_more_than_its_curve(name):
     assert_bounded(SEQUENCES[name])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 4.0])
 def test_no_real_schedule_loses_more_than_its_curve(epsilon):
     assert_bounded(real(epsilon))
@@ -267,6 +268,7 @@ def test_no_room_leaves_prices_as_they_are():
     assert largest_factor([gaussian(0.5)], 0.4) == 1
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=100)
 @given(st.lists(st.builds(lambda kind, rho: kind(rho), st.sampled_from(KINDS), st.floats(1e-5, 1e-2)), max_size=8))
 def test_a_sequence_stopped_early_costs_no_more(sequence):

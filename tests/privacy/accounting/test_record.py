@@ -70,6 +70,7 @@ def test_json_holds_everything():
         "delta": 1e-6,
         "adjacency": "replace-one",
         "records_per_person": 1,
+        "rows": None,
     }
     assert [r["pure_epsilon"] for r in stored["releases"]] == [None, 0.1]
     assert stored["n_records"] == 500

@@ -299,6 +299,7 @@ def test_a_password_stays_where_it_was_given():
     assert "secret" not in str(refused.value)
 
 
+@pytest.mark.slow
 def test_postgres_keeps_a_ledger_too(postgres_url):
     ledger = PrivacyLedger(postgres_url)
     ledger.grant("on a server", epsilon=3, delta=1e-6)

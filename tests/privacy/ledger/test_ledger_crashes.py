@@ -288,6 +288,7 @@ def test_a_group_may_write_where_it_is_the_owners_alone(tmp_path, path, monkeypa
         assert (folder_others_may_change(path) == str(tmp_path)) == refused
 
 
+@pytest.mark.slow
 def test_threads_share_a_file(path):
     """Each closes the file, and with it the locks that the process holds on it."""
     with ThreadPoolExecutor(8) as threads:

@@ -174,6 +174,7 @@ def test_laplace_picks_are_not_bounded_range():
     assert np.abs(shift).max() <= 2 * 0.05
 
 
+@pytest.mark.slow
 def test_peeling_picks_have_the_law_of_report_noisy_max():
     scores = np.array([0, 20, -35, 10], dtype=np.int64)
     scale = 15.0
@@ -233,6 +234,7 @@ def test_a_saturated_pick_has_the_law_of_the_unsaturated_one(monkeypatch):
     assert chi_square(picks, law) > 1e-4
 
 
+@pytest.mark.slow
 def test_peeling_values_carry_fresh_noise_of_the_same_scale():
     scale, values = 50.0, []
     for k in range(4_000):

@@ -120,7 +120,7 @@ def with_intercept(facts: PublicFacts) -> bool:
 
 
 def _missing(facts: PublicFacts) -> bool:
-    return facts.missing
+    return facts.missing or facts.amounts
 
 
 def _calibrates_all(facts: PublicFacts) -> bool:

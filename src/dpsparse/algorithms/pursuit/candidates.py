@@ -68,6 +68,11 @@ class Candidates:
         self._binary = np.zeros(self._d, dtype=bool) if binary is None else binary
         self._may_be_missing = ~self._binary if may_be_missing is None else may_be_missing
         self._splits: NDArray[np.float64] | float = 0.0
+        exposure = facts.family.link.exposure
+        if exposure is not None and exposure >= 0:
+            # It tells how much a response could be, and nothing of its rate.
+            everything = np.arange(2 * self._d) if among is None else among
+            among = np.setdiff1d(everything, [exposure, exposure + self._d])
         self._among = among
 
     @cached_property
@@ -191,8 +196,10 @@ class OpenCandidates:
             scores.append(self.records.scores(state.center, state.effects, tau, level, on_progress))
         if self._by_pairs:
             # Differences of means are about linear in those of linear predictors.
-            slope = self._facts.family.mean_slope(state.residual_scale)
-            scores.append(self.pairs.scores(0.0, slope * state.effects[state.constants :], math.sqrt(2) * tau))
+            family = self._facts.family
+            unit = family.unit(state.center)
+            slope = unit * family.mean_slope(state.residual_scale)
+            scores.append(self.pairs.scores(0.0, slope * state.effects[state.constants :], math.sqrt(2) * unit * tau))
         table = scores[0] if len(scores) == 1 else np.concatenate(scores)
         wholes = self._wholes(table, state, companions, level)
         np.abs(table, out=table)
@@ -209,7 +216,8 @@ class OpenCandidates:
         self, table: NDArray[np.int64], state: State, companions: Companions, level: float
     ) -> list[tuple[list[int], int]]:
         """For each variable of several 0/1 features its score as a whole."""
-        if self._by_thresholds is None or not companions.groups:
+        if self._by_thresholds is None or not companions.groups or self._facts.rows.many:
+            # A person with several rows has several levels: no bound on one feature's sum bounds all levels'.
             return []
         total = self.records.evaluate(queries.pick_total, state.center, state.effects, self.tau(state), level)
         by_chance = FEATURE_LEVELS * WEIGHT_LEVELS * math.sqrt(state.n_records)

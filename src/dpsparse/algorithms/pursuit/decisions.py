@@ -247,9 +247,14 @@ def reaches_reference(facts: PublicFacts) -> bool:
     In small tables second moments and histograms would be noise; the more columns, the larger a table must be.
     """
     if facts.family.scaled is None:
-        # Bounded residuals have no tails, and the pursuit estimates nothing else.
+        # The pursuit estimates nothing else.
         return True
     return facts.family.estimand is not None and facts.size >= reference_size(facts.sparsity)
+
+
+def releases_mean_residual(facts: PublicFacts) -> bool:
+    """Whether a step to the mean ends with its level; that of amounts is released with that of records without one."""
+    return facts.fit_intercept and facts.family.estimand == MEAN and not facts.amounts
 
 
 def last_bound(facts: PublicFacts) -> float:
@@ -264,7 +269,7 @@ def most_columns(facts: PublicFacts, reference_rho: float) -> int:
 
 def reliable_columns(facts: PublicFacts, reference_rho: float) -> int:
     """Of how many columns, the constant included, second moments are not mostly noise, with such a step."""
-    size = facts.n * math.sqrt(facts.rho + reference_rho)
+    size = facts.rows.root * facts.n * math.sqrt(facts.rho + reference_rho)
     return int((size / c.REFERENCE_FROM) ** (1 / c.REFERENCE_POWER))
 
 

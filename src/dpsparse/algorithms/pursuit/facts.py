@@ -4,10 +4,11 @@ Which releases a fit of these facts makes is decided in `decisions`, what each o
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
+from dpsparse.engine.people import ONE_ROW, RowsPerPerson
 from dpsparse.families import Family, Scaled
 from dpsparse.families.robust_linear import ROBUST_LINEAR
 
@@ -21,7 +22,7 @@ class PublicFacts:
     Parameters
     ----------
     n, d, sparsity : int
-        Records, features, features in the result.
+        People, features, features in the result. Each of n records is a person, unless they have several.
     rho : float
         What a record may cost by zCDP.
     units_known : {"all", "some", "none"}
@@ -38,6 +39,8 @@ class PublicFacts:
         The units that this fit has in common with others, where it has.
     family : Family
         What a response is.
+    rows : RowsPerPerson
+        How many rows a person has.
     """
 
     n: int
@@ -52,11 +55,20 @@ class PublicFacts:
     most_splits: int | None = None
     sharing: "Sharing | None" = None
     family: Family = ROBUST_LINEAR
+    rows: RowsPerPerson = ONE_ROW
 
     @cached_property
     def size(self) -> float:
-        """N = n sqrt(rho), the size of the table as privacy sees it."""
-        return self.n * math.sqrt(self.rho)
+        """N = n sqrt(rho), the size of the table as privacy sees it.
+
+        Rows of a person add up in scores: these have the noise of so many times as many people.
+        """
+        return self.rows.root * self.n * math.sqrt(self.rho)
+
+    @cached_property
+    def counted(self) -> "PublicFacts":
+        """The same for releases that count people, to which one row of each is all there is."""
+        return replace(self, rows=ONE_ROW) if self.rows.many else self
 
     @property
     def scaled(self) -> Scaled:
@@ -64,6 +76,11 @@ class PublicFacts:
         scaled = self.family.scaled
         assert scaled is not None, "residuals that their link bounds have no scale"
         return scaled
+
+    @property
+    def amounts(self) -> bool:
+        """Whether responses are above 0, and most records may have none."""
+        return self.family.scaled is not None and self.family.scaled.amounts
 
     @property
     def known(self) -> bool:

@@ -3,21 +3,25 @@
 Shares are of the pursuit's rho, as in `budget`. The mean scores of all steps share what the other releases leave.
 """
 
+import math
+
 from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit.budget import Case, Price, always, takes_all, with_intercept
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.shares import Fixed
 
 # The share of rho that the pursuit has, before the step to the estimand's estimator: where features are selected, where
-# all are taken, and where these are too many for second moments that are not noise: there units matter more than a
-# last step. Set by `classifiers.py`.
-SELECTS, TAKES_ALL, TAKES_MANY = 0.5, 0.25, 0.7
+# all are taken, and where these are too many for second moments that are not noise: no step follows then, for it would
+# tell no effect of one feature, and predict worse than more steps of the pursuit do. Set by `classifiers.py`.
+SELECTS, TAKES_ALL, TAKES_MANY = 0.5, 0.25, 1.0
+# Above this N a selection is easy, and its share falls with the root of N, to no less than the second number.
+EASY_FROM, SELECTS_LEAST = 5_000, 0.25
 
 
 def pursuit_share(facts: PublicFacts) -> float:
     """The share of a whole rho, that of `facts`, which the pursuit has."""
     if facts.n_candidates > facts.sparsity:
-        return SELECTS
+        return max(SELECTS_LEAST, SELECTS * min(1.0, math.sqrt(EASY_FROM / facts.size)))
     return TAKES_ALL if facts.sparsity < decisions.reliable_columns(facts, 0.0) else TAKES_MANY
 
 
@@ -42,6 +46,13 @@ SLOPE_MOMENTS = Price(
     "The derivative of the mean score, which a step goes by.",
     "classifiers.py",
 )
+ROW_MOMENTS = Price(
+    "row moments",
+    "once",
+    (Case("many features taken", takes_all, Fixed(0.1)),),
+    "Directions in which many features vary together, in place of slope moments.",
+    "classifiers.py",
+)
 MEAN_SCORES = Price(
     "mean score",
     "all together",
@@ -62,5 +73,5 @@ FINAL_MOMENTS = _final("slope moments", 0.1, "The derivative of the mean score."
 FIRST_SCORE = _final("first mean score", 0.06, "A first step, after which slope moments need not be exact.")
 SCORE_MOMENTS = _final("score moments", 0.03, "Errors where the model is not right; otherwise slopes tell them.")
 FINAL_SCORE = _final("mean score", 0.74, "The last step: all precision comes from here.")
-PRICES = (SHARE_OF_YES, PICKS, SLOPE_MOMENTS, MEAN_SCORES)
+PRICES = (SHARE_OF_YES, PICKS, SLOPE_MOMENTS, ROW_MOMENTS, MEAN_SCORES)
 FINAL_PRICES = (ROUGH_MOMENTS, ROW_NORMS, FINAL_MOMENTS, FIRST_SCORE, SCORE_MOMENTS, FINAL_SCORE)

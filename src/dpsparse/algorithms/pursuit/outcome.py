@@ -113,20 +113,22 @@ def _equation_of(state: State, facts: PublicFacts, features: FeatureEffects) -> 
 
 
 def _predictions_of(state: State, facts: PublicFacts) -> Predictions:
-    concluded, reach = state.concluded, c.REACH * state.concluded.distance
+    concluded = state.concluded
     constant = concluded.effects[0] + concluded.offset if state.constants else 0.0
     if concluded.all_equal:
         # All points of a grid are as far from a median that holds all values; the centre is near it.
         constant = 0.0
     has_shift = state.constants and not concluded.all_equal
-    mean = float(state.center + constant + mean_of_effects(state)) if state.constants else 0.0
+    center = facts.family.intercept(state.center)
+    alone = center - math.log(state.response.released.exposure or 1.0)
+    mean = float(center + constant + mean_of_effects(state)) if state.constants else 0.0
     return Predictions(
         constant=mean,
         # Probabilities do not average as their log odds do.
-        alone=mean if facts.family.scaled is not None else float(state.center),
+        alone=mean if facts.family.scaled is not None else float(alone),
         median_shift=float(concluded.median - concluded.offset) if has_shift else 0.0,
         calibration_slope=concluded.slope,
-        range=(state.center - reach, state.center + reach) if math.isfinite(reach) else None,
+        range=facts.family.range(alone if facts.family.scaled is None else state.center, c.REACH * concluded.distance),
         explains=concluded.explains,
     )
 
@@ -148,6 +150,8 @@ def problem_of(schedule: Schedule, state: State) -> Problem:
     # Their number is noisy: where half of the records have a response, it says less than the public one.
     if state.n_records < n / 2 and not response_is_safe(schedule, state.n_records):
         return Problem(words.too_few_responses.format(count=state.n_records, n=n))
+    if state.response.released.lost:
+        return Problem(words.too_few_records.format(n=n))
     if concluded.all_equal:
         return Problem(words.all_equal)
     if facts.family.scaled is None or (state.evidence.step is not None and facts.family.estimand == MEAN):
@@ -164,7 +168,8 @@ def problem_of(schedule: Schedule, state: State) -> Problem:
 
 def response_is_safe(schedule: Schedule, n_responses: float) -> bool:
     """From public numbers or releases: are the response's centre and scale safe from points far from all responses?"""
-    pairs = schedule.facts.n // 2 * (n_responses / schedule.facts.n) ** 2
+    facts = schedule.facts
+    pairs = n_responses if facts.amounts else facts.n // 2 * (n_responses / facts.n) ** 2
     change = sensitivity.located_utility("replace-one")
     for name, count in {"response size": pairs, "response centre": n_responses}.items():
         slot = schedule.response_slot(name)

@@ -22,6 +22,8 @@ MOST_TAKEN, RECORDS_A_FEATURE, MOST_SELECTED = 300, 12, 10
 # For yes/no responses, whatever is known of the features, N must be this many times their number: slope moments of many
 # features are noise. Set by `classifiers.py`.
 RECORDS_A_LOG_ODDS = 24
+# Otherwise it selects this many: ten predict no better, and fewer of them are significant. Set by `classifiers.py`.
+MOST_LOG_ODDS = 6
 
 # --- decisions: how candidates are seen
 
@@ -120,8 +122,10 @@ MOST_REACH = 4
 # A feature of which a smaller share of the pairs differ counts as constant, where the noise of the share is below the
 # second number.
 CONSTANT, CONSTANT_NOISE = 0.008, 0.05
-# Below this many standard deviations of its noise a share may be next to nothing.
-UNSURE = 3.0
+# Below this many standard deviations of its noise a share may be next to nothing, and so may the second moment of a 0/1
+# feature among records with a response. In its unit that is about 1; below the second number it is hardly there, though
+# noise tells it from 0: clips of long rows vary it a little. Set by `absent.py`.
+UNSURE, ABSENT = 3.0, 0.1
 # The least share of pairs that differ that a scale is made for; a lower bound on it is this many deviations below.
 LEAST_DIFFERING, LEAST_SHARE_DEVIATIONS = 1 / 64, 1.5
 # Sizes in units of their median and cut at `MOST_SIZES` have a mean of at most 3.5, and values cut at `MOST_UNITS` one
@@ -258,18 +262,42 @@ SAFE_MEDIAN_NATS = 6
 
 # Where rows are clipped, in units of the root of their length. Set by `classifiers.py`.
 NEWTON_NORM = 1.1
-# The largest slope of a residual that counts: this many times the mean one, and that of even odds.
-MOST_SLOPES, MOST_SLOPE = 4, 0.25
+# The same for many columns: there noise is larger, and predictions alone are asked for. Set by `classifiers.py`.
+MANY_NORM = 0.8
 # The prior's standard deviation, in log odds, of an effect for one scale of a feature, and of the constant about the
 # log odds of the share of yes. Set by `classifiers.py`.
 EFFECT_SPREAD, CONSTANT_SPREAD = 0.7, 1.0
+# That of all effects together, where many features share it. Set by `classifiers.py`.
+EFFECTS_SPREAD = 3.0
+# Features explain nothing where it is this likely that none has an effect.
+NOTHING = 0.95
+# Predicted log odds lie within this many standard deviations of them from their middle. Set by `classifiers.py`.
+ODDS_REACH = 4.0
 # How far effects drift from one step to the next, in log odds: those of a feature shrink where others are left out.
 DRIFT = 0.05
+# The same of the constant: where few responses are yes, it falls by half a log odds with the first features.
+CONSTANT_DRIFT = 0.3
 # The bound of residuals in the last steps is N over this, within limits: weights of .8 or more on residuals where the
 # model is sure of yes or no hardly move the estimate, and take a fifth of the noise. Set by `classifiers.py`.
 FULL_RESIDUALS_FROM, LEAST_LAST_BOUND = 4000, 0.8
 # How many steps there are where all features are taken: from no effects two are near the estimate, and three are at it.
 NEWTON_STEPS = 3
+# The same where these are too many for their slope moments: each step is shorter, and the next one sees what it left.
+# Set by `classifiers.py`: 4 and 8 predict a little worse.
+STEPS_OF_MANY = 6
+
+# --- counts and costs, in units of the mean response
+
+# The limits of the mean size of a residual: that of all responses near their mean, and of nearly all of them 0.
+LEAST_DEVIATION, MOST_DEVIATION = 0.05, 2.0
+# How far the pursuit's effects may be off beside their noise, by the clips of early residuals. Set by `counts.py`.
+EARLY_BIAS = 0.2
+# Where exposures are clipped for their mean, in units of their typical size: a start needs no more.
+MOST_EXPOSURES = 8
+# Predictions reach this many times the mean response at least, and otherwise as far as residuals count for the level.
+LEAST_CEILING = 20.0
+# The least mean prediction that a level is told by, and the most that it moves the constant at a time, in logs.
+LEAST_LEVEL, MOST_LEVEL_STEP = 0.05, 3.0
 
 # --- the step to a reference estimator
 
@@ -286,9 +314,9 @@ NORM_BINS: NDArray[np.float64] = np.power(BIN_RATIO, np.arange(LOWEST_BIN, HIGHE
 MOST_BINS = len(NORM_BINS) - 1
 # Rough second moments are of rows clipped at this many times their typical squared norm.
 ROUGH_ROWS = 2
-# How much what a clip leaves out counts against noise where the clip is chosen: second moments of rows, and scores.
-# Half of it, for vectors beyond a clip do not all point the same way. Set by `answers.py`.
-ROW_BIAS, SCORE_BIAS = 0.5, 0.5
+# How much what a clip leaves out counts against noise where the clip of rows is chosen. Half of it, for vectors beyond
+# a clip do not all point the same way. Set by `answers.py`.
+ROW_BIAS = 0.5
 # All of it for the mean residual: where responses are skewed, those beyond are on one side. Set by `answers.py`.
 LEVEL_BIAS = 1.0
 # The residuals' scale is looked for again within a factor of 4 of the last one, in steps of 2 %.

@@ -6,7 +6,7 @@ than a twentieth, on the tables on which they were set (`benchmarks/answers.py -
 
 import math
 
-from dpsparse.algorithms.pursuit import decisions, newton_budget
+from dpsparse.algorithms.pursuit import counts_budget, decisions, newton_budget
 from dpsparse.algorithms.pursuit.budget import Case, Price, always
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.shares import Fixed
@@ -14,6 +14,10 @@ from dpsparse.algorithms.pursuit.shares import Fixed
 
 def _clips_residuals(facts: PublicFacts) -> bool:
     return facts.family.estimand is not None and math.isfinite(facts.family.estimand.tuning)
+
+
+def _are_amounts(facts: PublicFacts) -> bool:
+    return facts.amounts
 
 
 # The share of rho that a pursuit has where a step follows it: where features are selected, and where all are taken. A
@@ -26,7 +30,9 @@ TYPICAL_PURSUIT_SELECTS, TYPICAL_PURSUIT_TAKES_ALL = 0.6, 0.3
 def pursuit_share(facts: PublicFacts) -> float:
     """The share of a whole rho, that of `facts`, which the pursuit has."""
     if facts.family.scaled is None:
-        return newton_budget.pursuit_share(facts)
+        if facts.family.bounded:
+            return newton_budget.pursuit_share(facts)
+        return counts_budget.pursuit_share(facts)
     if not decisions.reaches_reference(facts):
         return 1.0
     if facts.n_candidates > facts.sparsity:
@@ -56,7 +62,11 @@ WHITE_SCORE_NORMS = of_reference("white score norms", 0.07, "Where to clip score
 MEAN_SCORE = Price(
     "mean score",
     "once",
-    (Case("typical effects", _clips_residuals, Fixed(0.64)), Case("effects on the mean", always, Fixed(0.49))),
+    (
+        Case("typical effects", _clips_residuals, Fixed(0.64)),
+        Case("amounts, whose level is released apart", _are_amounts, Fixed(0.67)),
+        Case("effects on the mean", always, Fixed(0.49)),
+    ),
     "The step itself: all precision comes from here.",
     "answers.py",
 )

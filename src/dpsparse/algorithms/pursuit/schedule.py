@@ -15,6 +15,7 @@ from dpsparse.algorithms.pursuit.pursuit_constants import (
     N_STEPS,
     NEWTON_STEPS,
     RESCALED,
+    STEPS_OF_MANY,
 )
 from dpsparse.algorithms.pursuit.reference_budget import pursuit_share
 from dpsparse.algorithms.pursuit.steps.all_at_once import AverageStep, DescentStep, SettleStep
@@ -28,16 +29,17 @@ from dpsparse.algorithms.pursuit.steps.joint import (
     SandwichStep,
     SlopesStep,
 )
+from dpsparse.algorithms.pursuit.steps.mean_response import MeanResponseStep
 from dpsparse.algorithms.pursuit.steps.newest_effect import EffectStep
-from dpsparse.algorithms.pursuit.steps.newton import ConcludeStep, NewtonStep
-from dpsparse.algorithms.pursuit.steps.reference import LevelStep, ReferenceStep
+from dpsparse.algorithms.pursuit.steps.newton import ConcludeStep, NewtonStep, RowMomentsStep
+from dpsparse.algorithms.pursuit.steps.ratio_level import RatioLevelStep
+from dpsparse.algorithms.pursuit.steps.reference import CurvedReferenceStep, LevelStep, ReferenceStep
 from dpsparse.algorithms.pursuit.steps.response import ResponseStep
 from dpsparse.algorithms.pursuit.steps.select import SelectStep, TakeStep
 from dpsparse.algorithms.pursuit.steps.share_of_yes import OutcomeStep
 from dpsparse.algorithms.pursuit.steps.splits import SplitsStep
 from dpsparse.algorithms.pursuit.steps.step import Step
 from dpsparse.algorithms.pursuit.steps.unit import UnitStep
-from dpsparse.families.estimands import MEAN
 from dpsparse.learning.table_prices import TableReleases, preparation_slot
 from dpsparse.privacy.accounting.commitment import Commitment
 from dpsparse.privacy.accounting.compose import largest_factor
@@ -58,11 +60,13 @@ def steps_of(facts: PublicFacts, reference_rho: float = 0.0) -> tuple[Step, ...]
      'FinalGradientStep', 'SandwichStep', 'FinalGradientStep', 'RangeStep', 'GainStep', 'CalibrationStep', 'MedianStep']
     """
     if facts.family.scaled is None:
+        opening, level = (OutcomeStep(facts), ()) if facts.family.bounded else _of_ratios(facts)
         return (
             SplitsStep(facts),
-            OutcomeStep(facts),
-            *_by_newton(facts),
-            ConcludeStep(),
+            opening,
+            *_by_newton(facts, reference_rho),
+            *level,
+            ConcludeStep(reference_follows=reference_rho > 0),
             *_to_reference(facts, reference_rho),
         )
     middle = _one_by_one(facts) if decisions.selects(facts) else _all_at_once(facts)
@@ -81,13 +85,23 @@ def _to_reference(facts: PublicFacts, rho: float) -> Iterator[Step]:
     if not rho:
         return
     most = decisions.most_columns(facts, rho)
-    yield CompanionsStep(most, unsure=facts.family.scaled is not None)
+    yield CompanionsStep(most, unsure=not facts.family.bounded)
+    reliable = decisions.reliable_columns(facts, rho)
+    if facts.family.bounded:
+        yield BoundedReferenceStep(facts, most, reliable)
+        return
     if facts.family.scaled is None:
-        yield BoundedReferenceStep(facts, most, decisions.reliable_columns(facts, rho))
+        yield CurvedReferenceStep(facts, most, reliable)
+        yield RatioLevelStep.after(facts)
         return
     yield ReferenceStep(facts, most)
-    if facts.fit_intercept and facts.family.estimand == MEAN:
+    if decisions.releases_mean_residual(facts):
         yield LevelStep(facts)
+
+
+def _of_ratios(facts: PublicFacts) -> tuple[Step, tuple[Step, ...]]:
+    """The first step where effects are ratios, and the one that brings predictions to the right level."""
+    return MeanResponseStep(facts), (RatioLevelStep.before(facts),)
 
 
 def _one_by_one(facts: PublicFacts) -> Iterator[Step]:
@@ -126,17 +140,25 @@ def _all_at_once(facts: PublicFacts) -> Iterator[Step]:
     yield SettleStep(facts)
 
 
-def _by_newton(facts: PublicFacts) -> Iterator[Step]:
-    """Select a feature, learn its unit, step; or take all features, and step some times."""
+def _by_newton(facts: PublicFacts, reference_rho: float) -> Iterator[Step]:
+    """Select a feature, learn its unit, step; or take all features, and step some times.
+
+    Where no step to a reference follows, these are many.
+    """
     n_picks, of_units, selects = decisions.n_picks(facts), budget.unit_shares(facts), decisions.selects(facts)
     for place in range(1, n_picks + 1):
         yield SelectStep(facts, place) if selects else TakeStep(facts, place)
         yield UnitStep(facts, place, of_units)
         if selects:
             yield NewtonStep(facts, place, n_picks, columns=place)
-    if not selects:
-        for place in range(1, NEWTON_STEPS + 1):
-            yield NewtonStep(facts, place, NEWTON_STEPS, columns=0)
+    if selects:
+        return
+    many = not reference_rho
+    if many:
+        yield RowMomentsStep(facts)
+    count = STEPS_OF_MANY if many else NEWTON_STEPS
+    for place in range(1, count + 1):
+        yield NewtonStep(facts, place, count, columns=0, many=many)
 
 
 def _of_pursuit(planned: tuple[Planned, ...]) -> tuple[Planned, ...]:

@@ -21,13 +21,16 @@ from dpsparse.inference.sandwich import Jacobian
 class ResponseUnit:
     """What is known of the response: its centre and scale, and how many records have one; None where it is not.
 
-    `noise` is the standard deviation of that number.
+    `noise` is the standard deviation of that number. `lost` says that the centre is a mean which noise hides, and
+    `exposure` is the mean exposure.
     """
 
     center: float | None = None
     scale: float | None = None
     n_records: float | None = None
     noise: float | None = None
+    lost: bool = False
+    exposure: float | None = None
 
 
 @dataclass(frozen=True)

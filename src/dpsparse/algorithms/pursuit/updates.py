@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,9 @@ from dpsparse.inference.one_step import OneStep
 from dpsparse.inference.sandwich import Jacobian, covariance
 from dpsparse.inference.shrinkage import any_sure, combined, shrunk
 from dpsparse.inference.weights import RowWeight, row_weight
+
+# Effects and their covariance.
+Beside: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 def initial(facts: PublicFacts, given: ResponseUnit, released: ResponseUnit, final_tau: float) -> State:
@@ -161,7 +165,7 @@ def with_gradient(
     family = facts.scaled
     slope = family.slope(fraction, fraction_noise, tau, state.residual_scale)
     square, weight = family.score_square(tau, slope), weight_of_rows(state, facts)
-    gradient = Gradient(state.kept, value, noise, state.effects, tau, slope, square, weight)
+    gradient = Gradient(state.kept, value, noise, state.effects, tau, slope, square, weight, facts.rows.root)
     evidence = replace(state.evidence, gradients=(*state.evidence.gradients, gradient), fraction_noise=fraction_noise)
     scale = family.residual_scale(tau, slope, state.response_scale)
     return replace(state, evidence=evidence, residual_scale=scale)
@@ -177,7 +181,7 @@ def with_step(
     state: State, facts: PublicFacts, descent: Descent, gradient: NDArray[np.float64], noise: float, tau: float
 ) -> State:
     """Take in a released gradient on all columns, and follow it by a short step."""
-    slope = facts.scaled.expected_slope(tau, state.residual_scale)
+    slope = facts.rows.root * facts.scaled.expected_slope(tau, state.residual_scale)
     taken, effects = descent.step(state.effects, gradient, noise, slope, state.residual_scale)
     return replace(state, effects=effects, descent=taken)
 
@@ -301,36 +305,26 @@ def widened(state: State, errors: NDArray[np.float64]) -> NDArray[np.float64]:
     return reliability.with_collinearity(errors, along, np.diagonal(state.moments.gram)[state.kept_features])
 
 
-def prior_precision(state: State) -> NDArray[np.float64]:
-    """The precision of the kept columns' effects before a mean score; the prior's for those without evidence.
-
-    Effects drift from step to step: log odds of a feature change with the features beside it.
-    """
-    before, k = state.evidence.precision, len(state.kept)
-    covariance = np.eye(k) * c.EFFECT_SPREAD**2
-    covariance[: state.constants, : state.constants] = c.CONSTANT_SPREAD**2
-    known = len(before)
-    if known:
-        covariance[:known, :known] = np.linalg.inv(before) + c.DRIFT**2 * np.eye(known)
-    return np.asarray(np.linalg.inv(covariance))
-
-
 def with_reference(
     state: State,
     facts: PublicFacts,
     step: OneStep,
     moments: NDArray[np.float64],
-    beside: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
+    beside: Beside | None = None,
+    only_beside: bool = False,
 ) -> State:
     """Take in the step: predictions follow its effects, shrunk by their errors, through the same mean response.
 
     A pursuit's own effects are of a typical response too, more precise and a little off: those of predictions have a
-    part of them. So they have of other effects `beside` these, with their covariance, where these are given.
+    part of them. So they have of other effects `beside` these, with their covariance, where these are given. With
+    `only_beside` they are by these alone, as the step led astray.
     """
     features, concluded = slice(state.constants, None), state.concluded
     covariance = step.covariance + np.diag(step.bias**2)
     means = moments[0, 1:] / moments[0, 0] if state.constants else np.zeros(len(step.effects))
     best, errors = (step.effects, covariance) if beside is None else combined(step.effects, covariance, *beside)
+    if only_beside and beside is not None:
+        best, errors = beside
     sure = any_sure(best[features], errors[features, features])
     explains = (sure or concluded.explains) and not concluded.all_equal
     # Categories that came with others have no effects of the pursuit.
@@ -340,7 +334,8 @@ def with_reference(
     effects = np.zeros(len(state.effects))
     effects[state.kept_features] = kept
     if state.constants:
-        effects[0] = step.effects[0] + means @ (step.effects[features] - kept)
+        at = best if only_beside else step.effects
+        effects[0] = at[0] + means @ (at[features] - kept)
     concluded = replace(
         concluded, covariance=covariance, effects=effects, means=means, offset=0.0, slope=1.0, explains=explains
     )

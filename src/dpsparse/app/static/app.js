@@ -55,9 +55,10 @@ function columns() {
   });
   // Only what belongs to the kind of response that is chosen is shown.
   const family = () => {
-    const odds = $("[name=family]:checked")?.value === "binomial";
-    $("#of-yes-or-no").hidden = !odds;
-    $("#of-a-number").hidden = odds;
+    const chosen = $("[name=family]:checked")?.value;
+    $("#of-yes-or-no").hidden = chosen !== "binomial";
+    $("#of-a-count").hidden = chosen !== "poisson";
+    $("#of-a-number").hidden = chosen !== "linear";
   };
   family();
   for (const radio of document.querySelectorAll("[name=family]")) radio.addEventListener("change", family);

@@ -18,6 +18,7 @@ import numpy as np
 from dpsparse import PrivateSparseRegressor
 from dpsparse.audit.checks.check_replay import ESTIMATORS, WEAK, cached_schedules, replay_pair, replay_runs
 from dpsparse.audit.finding import Finding
+from dpsparse.audit.harness.counted import CountPursuit
 from dpsparse.audit.harness.neighbors import N_FEATURES, N_RECORDS, STORAGES, Pair, pairs
 from dpsparse.audit.harness.sized import at_size
 from dpsparse.audit.harness.tape import Run, Script, recorded
@@ -46,6 +47,7 @@ def check_configurations(pairs_each: int = 2) -> Iterator[Finding]:
             yield _check_units(units, PrivateSparseRegressor, list(configurations(units)), pairs_each)
             name = f"yes/no responses, {units}"
             yield _check_units(name, YesNoPursuit, list(classifier_configurations(units)), pairs_each)
+            yield _check_units(f"counts, {units}", CountPursuit, list(count_configurations(units)), pairs_each)
 
 
 def check_parts() -> Iterator[Finding]:
@@ -86,6 +88,18 @@ def classifier_configurations(units: str) -> Iterator[dict[str, Any]]:
             **UNITS[units],
             "sparsity": sparsity,
             "fit_intercept": intercept,
+            "records_per_person": most,
+            "missing": missing,
+        }
+
+
+def count_configurations(units: str) -> Iterator[dict[str, Any]]:
+    """The same for a Poisson regression, with and without an exposure."""
+    for sparsity, exposure, most, missing in itertools.product((2, 3), (None, 3), (1, 2), ("refuse", "center")):
+        yield {
+            **UNITS[units],
+            "sparsity": sparsity,
+            "exposure": exposure,
             "records_per_person": most,
             "missing": missing,
         }
@@ -137,6 +151,7 @@ REAL: dict[str, tuple[Callable[..., Any], str, dict[str, int]]] = {
     "scale known, blocks of features": (_pursuit(response_scale=1.5), "float32", {"block_bytes": 2**20}),
     "memory map": (_pursuit(fit_intercept=False), "memory map", {"disk_block_bytes": 2**20}),
     "yes/no responses": (partial(YesNoPursuit, sparsity=2, **WEAK), "C order", {}),
+    "counts": (partial(CountPursuit, sparsity=2, exposure=1, **WEAK), "C order", {}),
     "DPIHTH": (ESTIMATORS["DPIHTH"], "C order", {"block_bytes": 2**18}),
     "tune": (ESTIMATORS["tune"], "C order", {}),
     "evaluate": (ESTIMATORS["evaluate, scale unknown"], "C order", {}),

@@ -258,6 +258,7 @@ FITS = {
     "PrivateSparseRegressor, step to the mean": 1,
     "PrivateSparseRegressor, step to the typical response": 1,
     "PrivateSparseClassifier": 1,
+    "PrivateSparsePoissonRegressor": 1,
     "evaluate": 1,
     "DPIHTH": 2,
     "DPIHTL": 2,

@@ -19,10 +19,18 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsparse import DPIHTH, DPIHTL, DPSLR, PrivateSparseRegressor
+from dpsparse import DPIHTH, DPIHTL, DPSLR, PrivateSparseRegressor, PrivateSparseTwoPartRegressor
 from dpsparse.algorithms.pursuit.schedule import schedule_for
 from dpsparse.audit.finding import Finding
-from dpsparse.audit.harness.evaluated import EvaluatedInAnyUnit, EvaluatedModel, EvaluatedOutcomes, HeldOutPursuit
+from dpsparse.audit.harness.counted import CountPursuit
+from dpsparse.audit.harness.evaluated import (
+    EvaluatedInAnyUnit,
+    EvaluatedMeans,
+    EvaluatedModel,
+    EvaluatedOutcomes,
+    HeldOutPursuit,
+)
+from dpsparse.audit.harness.many_rows import ManyRowsCounts, ManyRowsPursuit, ManyRowsYesNo
 from dpsparse.audit.harness.neighbors import CLIP, STORAGES, Pair, blanked, on_the_plane, pairs
 from dpsparse.audit.harness.patching import replaced
 from dpsparse.audit.harness.sized import at_size
@@ -122,6 +130,42 @@ CLASSIFIERS: dict[str, Callable[..., Any]] = {
     ),
     "PrivateSparseClassifier, all features": lambda **o: YesNoPursuit(sparsity=4, missing="center", **WEAK, **o),
 }
+# Each record is a person with several rows.
+PEOPLE: dict[str, Callable[..., Any]] = {
+    "PrivateSparseRegressor, by person": lambda **o: at_size(2_000, ManyRowsPursuit)(
+        sparsity=2, **(STANDARDIZED | WEAK), **o
+    ),
+    "PrivateSparseRegressor, by person, units unknown": lambda **o: at_size(110, ManyRowsPursuit)(
+        sparsity=2, **WEAK, **o
+    ),
+    "PrivateSparseRegressor, by person, all features": lambda **o: ManyRowsPursuit(
+        sparsity=4, estimand="typical", missing="center", **PURSUIT, **o
+    ),
+    "PrivateSparsePoissonRegressor, by person": lambda **o: at_size(2_000, ManyRowsCounts)(
+        sparsity=2, exposure=1, **(STANDARDIZED | WEAK), **o
+    ),
+    "PrivateSparseClassifier, by person": lambda **o: at_size(2_000, ManyRowsYesNo)(
+        sparsity=2, **(STANDARDIZED | WEAK), **o
+    ),
+}
+# Responses are counts or costs; the exposure may be a column of any numbers.
+COUNTS: dict[str, Callable[..., Any]] = {
+    "PrivateSparsePoissonRegressor": lambda **o: CountPursuit(
+        sparsity=2, feature_center=0.3, feature_scale=2.0, **OPTIONS, **o
+    ),
+    "PrivateSparsePoissonRegressor, exposure, units unknown": lambda **o: at_size(2_000, CountPursuit)(
+        sparsity=2, exposure=1, **WEAK, **o
+    ),
+    "PrivateSparsePoissonRegressor, all features": lambda **o: CountPursuit(
+        sparsity=4, missing="center", exposure=0, **WEAK, **o
+    ),
+}
+# Responses that are not above 0 are no amounts: a changed record may change from or to one.
+TWO_PARTS: dict[str, Callable[..., Any]] = {
+    "PrivateSparseTwoPartRegressor": lambda **o: at_size(2_000, PrivateSparseTwoPartRegressor)(
+        sparsity=2, **(STANDARDIZED | WEAK), **o
+    ),
+}
 TUNED: dict[str, Callable[..., Any]] = {
     "tune": lambda **o: TunedPursuit(sparsity=1, **(STANDARDIZED | WEAK), **o),
     "tune, units unknown": lambda **o: at_size(1_000, TunedPursuit)(sparsity=1, **WEAK, **o),
@@ -130,6 +174,7 @@ EVALUATIONS: dict[str, Callable[..., Any]] = {
     "evaluate": lambda **o: EvaluatedModel(**OPTIONS, **o),
     "evaluate, scale unknown": lambda **o: EvaluatedInAnyUnit(**WEAK, **o),
     "evaluate, yes or no": lambda **o: EvaluatedOutcomes(**WEAK, **o),
+    "evaluate, counts": lambda **o: EvaluatedMeans(**WEAK, **o),
     "fit_and_evaluate": lambda **o: HeldOutPursuit(sparsity=1, **(STANDARDIZED | WEAK), **o),
 }
 LOOPS: dict[str, Callable[..., Any]] = {
@@ -139,7 +184,18 @@ LOOPS: dict[str, Callable[..., Any]] = {
     # A small radius, since a residual reaches its bound only where predictions are small beside the response.
     "DPSLR": lambda **o: DPSLR(radius=0.01, **LOOP, **o),
 }
-ESTIMATORS = PURSUITS | ALL_FEATURES | LOOPS | TUNED | EVALUATIONS | REFERENCES | CLASSIFIERS
+ESTIMATORS = {
+    **PURSUITS,
+    **ALL_FEATURES,
+    **LOOPS,
+    **TUNED,
+    **EVALUATIONS,
+    **REFERENCES,
+    **CLASSIFIERS,
+    **PEOPLE,
+    **COUNTS,
+    **TWO_PARTS,
+}
 
 
 def check_pursuits() -> Iterator[Finding]:
@@ -160,6 +216,21 @@ def check_references() -> Iterator[Finding]:
 def check_classifiers() -> Iterator[Finding]:
     """Replay the classifier in the same way."""
     return (check_estimator(name, adjacency) for name in CLASSIFIERS for adjacency in ADJACENCIES)
+
+
+def check_people() -> Iterator[Finding]:
+    """Replay fits by person in the same way: neighbours differ in all rows of a person."""
+    return (check_estimator(name, adjacency) for name in PEOPLE for adjacency in ADJACENCIES)
+
+
+def check_counts() -> Iterator[Finding]:
+    """Replay the Poisson regression in the same way."""
+    return (check_estimator(name, adjacency) for name in COUNTS for adjacency in ADJACENCIES)
+
+
+def check_two_parts() -> Iterator[Finding]:
+    """Replay the fit in two parts in the same way."""
+    return (check_estimator(name, adjacency) for name in TWO_PARTS for adjacency in ADJACENCIES)
 
 
 def check_loops() -> Iterator[Finding]:
@@ -229,7 +300,8 @@ def _fitted_cases(model: Any) -> list[Any]:
 
     with replaced(queries, jacobian_sums=noted):
         base = run(model, pairs()[0].table(0, 0))
-    if not seen or base.error:
+    # Two parts have no equation of their own.
+    if not seen or base.error or "equation_" not in base.fitted:
         return []
     center, effects, _, kept, *_ = seen[-1]
     constants = int(model.fit_intercept)

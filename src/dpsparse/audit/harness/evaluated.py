@@ -46,7 +46,7 @@ class EvaluatedModel(PrivateSparseRegressor):
 
     facts: dict[str, Any] = {"response_scale": 1.0, "prediction_range": (-40.0, 40.0)}  # noqa: RUF012
 
-    def fit(self, X: Any, y: Any = None, *, progress: Progress | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, person: Any = None, progress: Progress | None = None) -> Self:
         """Evaluate."""
         guarantee = {name: getattr(self, name) for name in ("epsilon", "delta", "adjacency", "records_per_person")}
         self.evaluation_ = evaluate(public_model(X.shape[1], **self.facts), X, y, **guarantee)
@@ -65,15 +65,21 @@ class EvaluatedOutcomes(EvaluatedModel):
 
     facts: dict[str, Any] = {"classes": ("0", "1")}  # noqa: RUF012
 
-    def fit(self, X: Any, y: Any = None, *, progress: Progress | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, person: Any = None, progress: Progress | None = None) -> Self:
         """Evaluate."""
         return super().fit(X, np.where(np.isnan(y), np.nan, np.asarray(y) > 0))
+
+
+class EvaluatedMeans(EvaluatedModel):
+    """Evaluates a public model of the log of a mean, with a column of any numbers as the exposure."""
+
+    facts: dict[str, Any] = {"estimand": "log mean", "prediction_range": (-40.0, 4.0), "exposure": "1"}  # noqa: RUF012
 
 
 class EvaluatedCells(EvaluatedModel):
     """Evaluates a public model on a raw table."""
 
-    def fit(self, X: Any, y: Any = None, *, progress: Progress | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, person: Any = None, progress: Progress | None = None) -> Self:
         """Evaluate."""
         guarantee = {name: getattr(self, name) for name in ("epsilon", "delta", "adjacency", "records_per_person")}
         model = public_model_of_cells()
@@ -87,7 +93,7 @@ class HeldOutPursuit(PrivateSparseRegressor):
 
     holdout = 0.2
 
-    def fit(self, X: Any, y: Any = None, *, progress: Progress | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, person: Any = None, progress: Progress | None = None) -> Self:
         """Fit on some rows, evaluate on the others, and take over both results."""
         estimator, self.evaluation_ = fit_and_evaluate(
             PrivateSparseRegressor(**self.get_params()), X, y, holdout=self.holdout

@@ -24,6 +24,8 @@ TARGET = "y"
 INPUTS = ("table.csv", "table.parquet", "table.store", "bounds.toml")
 # So few bytes that a CSV file has several blocks.
 BLOCK = 2**9
+# A source of which features and responses are given apart, as scikit-learn does.
+SEPARATE = "frame and responses"
 # A column that no fit may read.
 DROPPED = "note"
 
@@ -63,14 +65,21 @@ SOURCES = {
     "store": lambda table, folder: as_store(_csv(table, folder)),
     "frame": lambda table, folder: as_frame(table),
     "typed frame": lambda table, folder: as_typed_frame(table),
+    SEPARATE: lambda table, folder: as_typed_frame(table),
     "Parquet": _parquet,
 }
 
 
-def raw_data(source: str, table: list[list[bytes]], folder: Path) -> RawData:
-    """What `read_table` gives of a table from one of the sources; "bounds" after its name gives what is known too."""
+def raw_data(source: str, table: list[list[bytes]], folder: Path) -> tuple[Any, ...]:
+    """What a fit takes of a table from one of the sources; "bounds" after its name gives what is known too."""
     kind, _, known = source.partition(", ")
     data = SOURCES[kind](table, folder)
+    if kind == SEPARATE:
+        return data.drop(columns=TARGET), data[TARGET]
+    return (_read(data, kind, known, folder),)
+
+
+def _read(data: Any, kind: str, known: str, folder: Path) -> RawData:
     if not known:
         return read_table(data) if kind == "store" else read_table(data, TARGET)
     (folder / "bounds.toml").write_text(known_of_columns())
@@ -91,7 +100,7 @@ def run_raw(
     folder.mkdir(mode=0o700)
     data = raw_data(source, table, folder)
     with watched(folder) as seen, configured(csv_block_bytes=BLOCK):
-        run = recorded(model(**guarantee, **options), lambda: (data,), script)
+        run = recorded(model(**guarantee, **options), lambda: data, script)
         try:
             run.fitted["said"] = {} if run.error else said(run.fitted)
         except Exception as raised:
@@ -114,5 +123,7 @@ def said(fitted: dict[str, Any]) -> dict[str, Any]:
     if "released_" in fitted:
         file = io.BytesIO()
         write_model(fitted["released_"], file)
-        texts |= {"model file": file.getvalue(), "report": fit_page(fitted["released_"])}
+        model = fitted["released_"]
+        texts |= {"model file": file.getvalue(), "report": fit_page(model), "table": model.to_latex()}
+        texts |= {"effects": model.effects_.to_csv(), "glance": model.glance().to_csv()}
     return texts

@@ -23,6 +23,7 @@ from dpsparse.audit.harness.patching import replaced
 from dpsparse.engine import errors, regrets, vector_sums
 from dpsparse.engine.cpu import dense_rows, sparse_rows
 from dpsparse.engine.cpu.local_rows import LocalRecords
+from dpsparse.engine.cpu.people_rows import PeopleLevels
 from dpsparse.estimators._private import PrivateEstimator
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.accounting.release import Release
@@ -180,6 +181,7 @@ _SUMS = (
     (dense_rows.QuantizedDense, ["weighted_sums"]),
     (sparse_rows.SparseRows, ["weighted_sums", "feature_counts"]),
     (sparse_rows.QuantizedSparse, ["weighted_sums"]),
+    (PeopleLevels, ["person_sums"]),
     (vector_sums, ["vector_sums", "gram_sums", "counts_at_most"]),
     (LocalRecords, ["counts_at_most"]),
     (regrets, ["regret_sums"]),
@@ -236,10 +238,16 @@ def _not_as_asked(model: Any, parameters: dict[str, Any]) -> str | None:
     return f"another {changed[0]} than was asked for" if changed else None
 
 
+# Most of what is compared is of these types, which hold nothing else; a type derived from one may.
+_ATOMS = frozenset({str, bytes, int, bool, type(None)})
+
+
 def same(first: Any, second: Any, compared: tuple[Any, ...] = ()) -> bool:
     """Whether two objects are equal bit for bit, with all that they hold: attributes beside fields, and closures."""
     if type(first) is not type(second):
         return False
+    if type(first) in _ATOMS:
+        return bool(first == second)
     if isinstance(first, np.ndarray):
         return first.dtype == second.dtype and first.shape == second.shape and _same_cells(first, second)
     if isinstance(first, float):

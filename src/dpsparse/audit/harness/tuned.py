@@ -12,7 +12,7 @@ class TunedPursuit(PrivateSparseRegressor):
     The second one selects more, leads, and releases the units; the first one gives its own scale of the response.
     """
 
-    def fit(self, X: Any, y: Any = None, *, progress: Progress | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, person: Any = None, progress: Progress | None = None) -> Self:
         """Tune, and take over the candidate chosen."""
         options: list[dict[str, Any]] = [
             {"response_scale": 2.0, "feature_scale": 0.5},

@@ -13,7 +13,7 @@ from dpsparse.engine import config
 from dpsparse.engine.arrays import Array, host, module_of
 from dpsparse.engine.cpu import dispatch
 from dpsparse.engine.gaps import as_column
-from dpsparse.engine.links import IDENTITY, Link
+from dpsparse.engine.links import BESIDE, IDENTITY, Link
 from dpsparse.engine.protocols import OnProgress, Query
 from dpsparse.engine.quantize import Quantizer, check_exact, in_units
 from dpsparse.engine.queries import Column, Records, Thresholds, nonfinite_blocks, pick_weights, total
@@ -72,7 +72,7 @@ def pair_differences(values: Array) -> Array:
 class LocalRecords(Records):
     """Records in this process's memory: a compiled pass counts their values."""
 
-    def counts_at_most(self, values: Array, thresholds: Thresholds) -> NDArray[np.int64]:
+    def _counts_at_most(self, values: Array, thresholds: Thresholds) -> NDArray[np.int64]:
         """See `queries.Records`."""
         thresholds = np.ascontiguousarray(thresholds, dtype=np.float64)
         counts = np.zeros(len(thresholds) + 1, dtype=np.int64)
@@ -114,6 +114,8 @@ class LocalRows:
 
     def __init__(self, y: Array, n_features: int) -> None:
         self.y = y
+        # Of a link whose exposure is `BESIDE` the features.
+        self.exposure: Array | None = None
         self.n_records, self.n_features = len(y), n_features
         check_exact(self.n_records)
 
@@ -178,11 +180,16 @@ class LocalSession:
         self._rows, self._quantized = rows, quantized
         self.n_records, self.n_features = rows.n_records, rows.n_features
         self._open(rows.y, link)
+        if link.exposure is not None:
+            self._expose(rows.exposure if link.exposure == BESIDE else rows.column(link.exposure))
         if constant:
             self._append(module_of(rows.y).ones_like(rows.y))
 
     def _open(self, y: Array, link: Link) -> None:
         self._records: Records = LocalRecords(y, None, (), link)
+
+    def _expose(self, values: Array) -> None:
+        self._records = replace(self._records, exposure=as_column(values, self._records.y))
 
     def add(self, feature: int, on_progress: OnProgress = None) -> None:
         """Read one more feature."""

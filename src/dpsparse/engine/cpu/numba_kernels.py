@@ -184,6 +184,25 @@ def add_level_rows(levels, step, weights, sums):
 
 
 @_kernel
+def add_people(levels, step, starts, weights, scales, most, sums):
+    """Add to `sums` each person's sum of rows of levels times weights, scaled, clipped at `most`, and truncated.
+
+    All numbers are whole and below 2^53, so that float64 adds them exactly.
+    """
+    d = len(sums)
+    total = np.zeros(d, dtype=np.float64)
+    for person in range(len(scales)):
+        for row in range(starts[person], starts[person + 1]):
+            weight = weights[row]
+            for j in range(d):
+                total[j] += weight * levels[np.uintp(row * step + j)]
+        scale = scales[person]
+        for j in range(d):
+            sums[j] += np.trunc(min(max(total[j] * scale, -most), most))
+            total[j] = 0.0
+
+
+@_kernel
 def add_level_columns(levels, step, weights, sums):
     """Add to `sums` each column of levels times the weights in int32."""
     n, d = len(weights), len(sums)

@@ -65,6 +65,22 @@ def add_level_columns(levels: NDArray[Any], step: int, weights: NDArray[Any], su
         sums[columns] += (cells[columns].astype(np.float64) @ weights.astype(np.float64)).astype(np.int64)
 
 
+def add_people(
+    levels: NDArray[Any],
+    step: int,
+    starts: NDArray[Any],
+    weights: NDArray[Any],
+    scales: NDArray[np.float64],
+    most: float,
+    sums: NDArray[np.float64],
+) -> None:
+    """See `numba_kernels.add_people`."""
+    cells = _table(levels, step, len(weights), len(sums))
+    for columns in _blocks(len(sums), len(weights)):
+        totals = np.add.reduceat(cells[:, columns] * weights[:, None], starts[:-1], axis=0)
+        sums[columns] += np.trunc(np.clip(totals * scales[:, None], -most, most)).sum(axis=0)
+
+
 def add_rows(
     line: NDArray[Any], step: int, weights: NDArray[Any], center: Any, rate: Any, sums: NDArray[np.int64]
 ) -> None:

@@ -85,6 +85,11 @@ class SparseRows(LocalRows):
         shape = self.n_records, self.n_features
         return csr_matrix((self.data[cells], self.indices[cells], ends), shape=shape)
 
+    def to_array(self) -> NDArray[Any]:
+        """These rows as an array, the unstored cells as 0."""
+        result: NDArray[Any] = self._matrix().toarray()
+        return result
+
     def column(self, j: int) -> NDArray[Any]:
         """Raw values of a feature, the unstored ones as 0; or the indicators of its gaps: see `protocols.Rows`."""
         if j >= self.n_features:

@@ -15,6 +15,7 @@ from dpsparse.engine.cuda.cuda_counts import feature_counts
 from dpsparse.engine.cuda.cuda_features import DifferenceFeatures, Features
 from dpsparse.engine.cuda.cuda_quantized import QuantizedCard, require_finite, to_host
 from dpsparse.engine.cuda.cuda_terms import Terms
+from dpsparse.engine.gaps import as_column
 from dpsparse.engine.links import IDENTITY, Link
 from dpsparse.engine.protocols import OnProgress, Query
 from dpsparse.engine.quantize import Quantizer
@@ -107,6 +108,9 @@ class CudaSession(LocalSession):
 
     def _open(self, y: torch.Tensor, link: Link) -> None:
         self._terms = Terms(y, link)
+
+    def _expose(self, values: torch.Tensor) -> None:
+        self._terms.exposure = as_column(values, self._terms.y)
 
     def _append(self, values: torch.Tensor) -> None:
         self._terms.add(values)

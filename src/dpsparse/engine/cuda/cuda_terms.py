@@ -53,6 +53,7 @@ class Terms:
 
     def __init__(self, y: torch.Tensor, link: Link = IDENTITY) -> None:
         self.y, self.link = y, link
+        self.exposure: torch.Tensor | None = None
         self._have_room(_COLUMNS_AHEAD)
         self.units = self._room[:0]
 
@@ -83,7 +84,7 @@ class Terms:
         return self.link != IDENTITY and query in _OF_RESIDUALS
 
     def _records(self) -> queries.Records:
-        return queries.Records(self.y, None, tuple(map(_Column, self.units)), self.link)
+        return queries.Records(self.y, None, tuple(map(_Column, self.units)), self.link, self.exposure)
 
     def _on_card(self, *numbers: Numbers) -> torch.Tensor:
         """Lists of public numbers, sent as one."""

@@ -43,7 +43,8 @@ class Partition:
         columns = [array for column in self.records.columns for array in (column.units, column.sanitized)]
         quantized: Any = self.records.quantized
         levels = [array for family in quantized.families for array in vars(family).values()]
-        arrays = [self.records.y, *columns, *levels]
+        exposure = [] if self.records.exposure is None else [self.records.exposure]
+        arrays = [self.records.y, *exposure, *columns, *levels]
         result: int = object.__sizeof__(self) + sum(array.nbytes for array in arrays)
         return result
 
@@ -143,7 +144,8 @@ def open_partition(X: Any, y: NDArray[np.float64], rows: slice, shared: Opening)
             quantized, nonfinite = read.quantized(quantizers), 0 if quantizers else read.has_nonfinite()
         except ValueError:
             quantized, nonfinite = read.quantized(quantizers, check_finite=False), 1
-        return Partition(rows, LocalRecords(read.y, quantized, columns, link), nonfinite)
+        exposure = None if link.exposure is None else as_column(read.column(link.exposure), read.y)
+        return Partition(rows, LocalRecords(read.y, quantized, columns, link, exposure), nonfinite)
 
 
 class PartitionActor:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsparse.engine.refusals import UNREAD_IDS
 from dpsparse.engine.threads import parallel_map
 from dpsparse.io.cells.column_cells import Cells, Texts, codes_of, texts_of
 from dpsparse.io.cells.faults import FaultGroup, Faults, find_faults
-from dpsparse.io.cells.grammar import CellClass, Kind
+from dpsparse.io.cells.grammar import CellClass, Kind, is_empty_word
 from dpsparse.io.cells.grammar import bucket as bucket_of
-from dpsparse.io.cells.row_selection import Selection, TableBlock
+from dpsparse.io.cells.row_selection import Positions, Selection, TableBlock
 from dpsparse.schema import FileError, quoted
 
 
@@ -26,7 +27,7 @@ class BlockTable:
 
     names: list[str]
     declared: dict[str, Kind]
-    _selection: Selection | None = None
+    _selection: Selection | Positions | None = None
 
     if TYPE_CHECKING:
 
@@ -52,6 +53,35 @@ class BlockTable:
         part = copy.copy(self)
         part._selection = Selection(modulus, tuple(residues), self._selection)
         return part
+
+    def at(self, positions: NDArray[np.intp]) -> Self:
+        """The records at some positions, in the order of the table."""
+        places = np.sort(positions)
+        if self._selection is not None:
+            blocks = self.blocks
+            n = blocks[-1].first + blocks[-1].n_records if blocks else 0
+            places = np.flatnonzero(self._selection.mask(0, n))[places]
+        part = copy.copy(self)
+        part._selection = Positions(places)
+        return part
+
+    def names_of(self, column: str) -> list[str | None]:
+        """The text of each record in a column of ids, None where there is none, and in blank records.
+
+        Unlike other cells an id is never a number too large to be read: 12e345 is a name as others are. Ids of which
+        some cannot be told apart, and a column without any, are refused by a constant sentence.
+        """
+        (column,), names = self._known([column]), list[str | None]()
+        for cells in parallel_map(lambda block: self.kept(block, [column])[1][0], self.blocks):
+            if cells.unread:
+                raise FileError(UNREAD_IDS)
+            codes, texts = cells.texts()
+            known = [None if is_empty_word(text) else text for text in texts]
+            names += [None if code < 0 else known[code] for code in codes.tolist()]
+        # Some of the records of a table may lack what others have.
+        if self._selection is None and names and not any(names):
+            raise FileError(UNREAD_IDS)
+        return names
 
     def class_counts(self, columns: Sequence[str]) -> NDArray[np.int64]:
         """How many cells of each column have each class; cells of blank records count nowhere.

@@ -22,6 +22,8 @@ class ByteCells:
     `starts` and `ends` say where cells lie in `data`, the block, as in `csv_kernels`.
     """
 
+    unread = False
+
     def __init__(
         self, data: NDArray[np.uint8], encoding: str, starts: NDArray[np.int32], ends: NDArray[np.int32]
     ) -> None:

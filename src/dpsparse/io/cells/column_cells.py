@@ -24,6 +24,10 @@ Places: TypeAlias = tuple[NDArray[np.uint8], NDArray[np.integer[Any]], NDArray[n
 class Cells(Protocol):
     """What each kind of cells has."""
 
+    @property
+    def unread(self) -> bool:
+        """Whether a cell, here or in those that these were taken from, has something in it that is not read."""
+
     def __len__(self) -> int: ...
 
     def take(self, mask: Mask) -> "Cells":
@@ -45,8 +49,8 @@ class Cells(Protocol):
 class TextCells:
     """Cells of text, each of them a place in a list; -1 in a blank record."""
 
-    def __init__(self, codes: NDArray[np.integer[Any]], texts: list[str]) -> None:
-        self._codes, self._texts = codes, texts
+    def __init__(self, codes: NDArray[np.integer[Any]], texts: list[str], unread: bool = False) -> None:
+        self._codes, self._texts, self.unread = codes, texts, unread
 
     @classmethod
     def of(cls, texts: Iterable[str | None]) -> "TextCells":
@@ -67,7 +71,7 @@ class TextCells:
 
     def take(self, mask: Mask) -> "TextCells":
         """Some of the records."""
-        return TextCells(self._codes[mask], self._texts)
+        return TextCells(self._codes[mask], self._texts, self.unread)
 
     def classes(self) -> NDArray[np.int8]:
         """The class of each cell."""
@@ -97,6 +101,8 @@ class NumberCells:
 
     Values are numbers, 0 and 1 for booleans, days for dates; the kind is `number`, `boolean` or `date_ymd`.
     """
+
+    unread = False
 
     def __init__(self, values: NDArray[np.floating[Any]], kind: Kind) -> None:
         self._values, self._kind = np.where(np.isfinite(values), values, np.nan), kind
@@ -139,6 +145,8 @@ def _family(kind: Kind) -> str:
 
 class EmptyCells(NumberCells):
     """Cells of a type that is neither a number, a date nor text: all are missing."""
+
+    unread = True
 
     def __init__(self, n_records: int) -> None:
         super().__init__(np.full(n_records, np.nan), Kind.number)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpsparse.engine.threads import parallel_map
 from dpsparse.io.cells.column_cells import BLANK
 from dpsparse.io.cells.grammar import CellClass, Kind
-from dpsparse.io.cells.people import MANY, ROWS_A_VALUE, People
+from dpsparse.io.cells.person_columns import MANY, ROWS_A_VALUE, People
 from dpsparse.io.cells.row_selection import TableBlock
 
 if TYPE_CHECKING:
@@ -132,9 +132,8 @@ def _identifiers(table: "BlockTable", columns: Sequence[str]) -> Iterator[tuple[
             yield (
                 column,
                 f"it has {distinct:,} values in {table.n_records:,} rows: if it names people, a person has several "
-                "rows; say how many one may have at most, by the design of the data and not by what is seen here "
-                "(--records-per-person, records_per_person in Python), or the guarantee is to a row and not to a "
-                "person",
+                f"rows, and without --person {column} (person={column!r} in Python), or --records-per-person, the "
+                "guarantee is to a row and not to a person",
             )
 
 

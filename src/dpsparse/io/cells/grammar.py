@@ -154,10 +154,23 @@ def _remembered(text: str) -> Parsed:
     return _parse_stripped(text)
 
 
-def _parse_stripped(text: str) -> Parsed:
+def is_empty_word(text: str) -> bool:
+    """Whether a stripped text is nothing, or a word for it.
+
+    Examples
+    --------
+    >>> from dpsparse.io.cells.grammar import is_empty_word
+    >>> [is_empty_word(text) for text in ("", "N/A", "-inf", "1e999")]
+    [True, True, True, False]
+    """
     word = text.lower()
-    if word in EMPTY_WORDS or word.lstrip("+-") in ("nan", "inf", "infinity"):
+    return word in EMPTY_WORDS or word.lstrip("+-") in ("nan", "inf", "infinity")
+
+
+def _parse_stripped(text: str) -> Parsed:
+    if is_empty_word(text):
         return CellClass.EMPTY, {}
+    word = text.lower()
     if word in TRUE_WORDS or word in FALSE_WORDS:
         return CellClass.BOOLEAN, {Kind.boolean: float(word in TRUE_WORDS)}
     number = read_number(text)

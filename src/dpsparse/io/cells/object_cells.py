@@ -23,6 +23,26 @@ def object_cells(objects: list[Any]) -> TextCells:
         return TextCells.of([_text(cell) for cell in objects])
 
 
+def can_be_ids(objects: list[Any]) -> bool:
+    """Whether objects are told apart by their texts: all are read, or missing, and texts and truth values not mixed.
+
+    A text or a truth value beside a number may be the same id, written in another way.
+
+    Examples
+    --------
+    >>> from dpsparse.io.cells.object_cells import can_be_ids
+    >>> can_be_ids(["a", None]), can_be_ids([7, float("nan")]), can_be_ids([7, "007"]), can_be_ids([b"a"])
+    (True, True, False, False)
+    """
+    known = [each for each in objects if not _is_none(each)]
+    kinds = {str if isinstance(each, str) else bool if isinstance(each, (bool, np.bool_)) else None for each in known}
+    return kinds <= {str} or (len(kinds) == 1 and all(map(_text, known)))
+
+
+def _is_none(cell: Any) -> bool:
+    return cell is None or type(cell).__name__ in ("NAType", "NaTType") or (isinstance(cell, float) and cell != cell)
+
+
 def real_number(cell: Any) -> float:
     """The value of a real number; raises TypeError where an object is none, OverflowError where it is too large.
 

@@ -31,7 +31,7 @@ class Selection:
 
     modulus: int
     residues: tuple[int, ...]
-    within: "Selection | None" = None
+    within: "Selection | Positions | None" = None
 
     def __post_init__(self) -> None:
         known = sorted(set(self.residues))
@@ -54,3 +54,20 @@ class Selection:
         wanted = np.zeros(self.modulus, dtype=bool)
         wanted[list(self.residues)] = True
         return inside & wanted[positions % self.modulus]
+
+
+@dataclass(frozen=True)
+class Positions:
+    """Records at some positions of the table, which rise."""
+
+    places: NDArray[np.intp]
+
+    def count(self, n: int) -> int:
+        """How many of the first `n` records of the table are selected."""
+        return int(np.searchsorted(self.places, n))
+
+    def mask(self, first: int, n: int) -> NDArray[np.bool_]:
+        """Which of `n` records from position `first` on are selected."""
+        inside = np.zeros(n, dtype=bool)
+        inside[self.places[self.count(first) : self.count(first + n)] - first] = True
+        return inside

@@ -24,6 +24,19 @@ def frame_columns(frame: Any) -> list[Any]:
     return [ArrowColumn(column) for column in frame.columns]
 
 
+def as_column(values: Any) -> "PandasColumn | PolarsColumn | ArrowColumn":
+    """A series of pandas or polars, an array of pyarrow's, or an array of NumPy's."""
+    if hasattr(values, "iloc"):
+        return PandasColumn(values)
+    if hasattr(values, "to_arrow"):
+        return PolarsColumn(values)
+    if hasattr(values, "to_pylist"):
+        return ArrowColumn(values)
+    from pandas import Series
+
+    return PandasColumn(Series(values, copy=False))
+
+
 @dataclass(frozen=True)
 class ArrowColumn:
     """A column of pyarrow's."""
@@ -38,6 +51,10 @@ class ArrowColumn:
     def cells(self, rows: slice) -> Cells:
         """The cells of some rows."""
         return arrow_cells(self.column[rows])
+
+    def objects(self) -> list[Any]:
+        """Python's objects, where cells are such."""
+        return []
 
 
 @dataclass(frozen=True)
@@ -54,6 +71,10 @@ class PolarsColumn:
     def cells(self, rows: slice) -> Cells:
         """The cells of some rows."""
         return object_cells(self.column[rows].to_list()) if self._type == "Object" else arrow_cells(self._arrow(rows))
+
+    def objects(self) -> list[Any]:
+        """Python's objects, where cells are such."""
+        return list(self.column.to_list()) if self._type == "Object" else []
 
     @property
     def _type(self) -> str:
@@ -79,6 +100,12 @@ class PandasColumn:
     def cells(self, rows: slice) -> Cells:
         """The cells of some rows."""
         return _pandas_cells(self.column.iloc[rows])
+
+    def objects(self) -> list[Any]:
+        """Python's objects, where cells are such; of categories, these."""
+        dtype = self.column.dtype
+        values = self.column.cat.categories if dtype.name == "category" else self.column
+        return values.tolist() if values.dtype.kind == "O" and _pandas_kind(values.dtype) is None else []
 
 
 def _pandas_kind(dtype: Any) -> Kind | None:
@@ -160,29 +187,32 @@ def arrow_cells(column: Any) -> TextCells | NumberCells:
 
 def _dictionary_cells(column: Any) -> TextCells:
     """Cells that are places in lists of values, which may differ from chunk to chunk."""
-    places, codes, known = {"": 0}, [np.empty(0, dtype=np.int64)], None
+    places, codes, known, unread = {"": 0}, [np.empty(0, dtype=np.int64)], None, False
     numbers = codes[0]
     for chunk in column.chunks:
         if known is None or not chunk.dictionary.equals(known):
             known = chunk.dictionary
-            known_places = [places.setdefault(text.strip(), len(places)) for text in _value_texts(known)]
+            texts = _value_texts(known)
+            unread |= None in texts
+            known_places = [places.setdefault((text or "").strip(), len(places)) for text in texts]
             # The last place is for gaps.
             numbers = np.array([*known_places, 0], dtype=np.int64)
         codes.append(numbers[chunk.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)])
-    return TextCells(np.concatenate(codes), list(places))
+    return TextCells(np.concatenate(codes), list(places), unread)
 
 
-def _value_texts(values: Any) -> list[str]:
-    """The text of each value of a dictionary; "" for a gap."""
+def _value_texts(values: Any) -> list[str | None]:
+    """The text of each value of a dictionary; "" for a gap, and None where there is something that is not read."""
     if not _is_text(values.type):
-        codes, texts = arrow_cells(values).texts()
-        return [texts[code] for code in codes.tolist()]
+        cells = arrow_cells(values)
+        codes, texts = cells.texts()
+        return [None if cells.unread else texts[code] for code in codes.tolist()]
     return [_decoded(each) for each in values.cast("binary").to_pylist()]
 
 
-def _decoded(text: bytes | None) -> str:
-    """A text from its bytes; nothing checks on the way from a file that they are UTF-8."""
+def _decoded(text: bytes | None) -> str | None:
+    """A text from its bytes, None where they are not UTF-8; nothing checks that on the way from a file."""
     try:
         return "" if text is None else text.decode()
     except UnicodeDecodeError:
-        return ""
+        return None

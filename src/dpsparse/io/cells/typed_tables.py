@@ -5,12 +5,14 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
+from dpsparse.engine.refusals import UNREAD_IDS
 from dpsparse.engine.threads import slices
 from dpsparse.io.cells.block_table import BlockTable
 from dpsparse.io.cells.column_cells import Cells
 from dpsparse.io.cells.grammar import Kind
+from dpsparse.io.cells.object_cells import can_be_ids
 from dpsparse.io.cells.row_selection import Rows, TableBlock
-from dpsparse.io.cells.typed_cells import arrow_cells, arrow_kind, frame_columns
+from dpsparse.io.cells.typed_cells import arrow_cells, arrow_kind, as_column, frame_columns
 from dpsparse.io.formats import open_table
 from dpsparse.io.tables.parquet_reader import ParquetReader
 from dpsparse.schema import FileError, is_name, quoted
@@ -69,7 +71,7 @@ class FrameTable(BlockTable):
     Kinds of texts and objects are learned: what made the frame inferred them from the data. Levels of categorical
     columns are not read.
 
-    The frame is not copied.
+    The frame is not copied. A name and its `response`, a column of any library, stand behind its own columns.
 
     Examples
     --------
@@ -82,11 +84,16 @@ class FrameTable(BlockTable):
     [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
     """
 
-    def __init__(self, frame: Any) -> None:
+    def __init__(self, frame: Any, response: tuple[str, Any] | None = None) -> None:
         self.names = [str(name) for name in getattr(frame, "column_names", frame.columns)]
+        columns = frame_columns(frame)
+        if response is not None:
+            # By position: labels of rows are not looked at.
+            self.names.append(response[0])
+            columns.append(as_column(response[1]))
         if len(set(self.names)) < len(self.names) or not all(map(is_name, self.names)):
             raise ValueError("every column of a frame needs a printable name of its own")
-        self._columns, self._n_rows = frame_columns(frame), len(frame)
+        self._columns, self._n_rows = columns, len(frame)
         kinds = {name: column.kind for name, column in zip(self.names, self._columns, strict=True)}
         self.declared = {name: kind for name, kind in kinds.items() if kind is not None}
 
@@ -95,6 +102,13 @@ class FrameTable(BlockTable):
         """Some rows at a time."""
         rows = slices(self._n_rows, _FRAME_ROWS)
         return [Rows(block.start, block.stop - block.start) for block in rows]
+
+    def names_of(self, column: str) -> list[str | None]:
+        """See `BlockTable.names_of`."""
+        (known,) = self._known([column])
+        if not can_be_ids(self._columns[self._places[known]].objects()):
+            raise FileError(UNREAD_IDS)
+        return super().names_of(column)
 
     def cells(self, block: TableBlock, columns: Sequence[str]) -> list[Cells]:
         """The cells of some columns in a block."""

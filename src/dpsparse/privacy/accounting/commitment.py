@@ -75,8 +75,11 @@ class Commitment:
 Prefix = str | Callable[[str], str]
 
 
-def in_part(commitment: Commitment, part: int, name: Prefix) -> tuple[Slot, ...]:
-    """The slots of a commitment on all of its rows, once these are a part of a larger table; `name` is put first."""
+def in_part(commitment: Commitment, part: int | None, name: Prefix) -> tuple[Slot, ...]:
+    """The slots of a commitment on all of its rows, once these are a part of a larger table; `name` is put first.
+
+    The part is None where the rows are still all of them, and the commitment is one of several.
+    """
     if any(slot.part is not None for slot in commitment.slots):
         raise ValueError("a fit that divides its rows cannot be part of another")
     return tuple(replace(slot, name=part_name(name, slot.name), part=part) for slot in commitment.slots)

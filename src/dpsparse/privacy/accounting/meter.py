@@ -149,15 +149,16 @@ class Meter:
 
 
 class MeterShare(Meter):
-    """A share of a meter, for a fit on one part of its rows: whatever is charged here is charged there.
+    """A share of a meter, for a fit on one part of its rows, or on all: whatever is charged here is charged there.
 
     The whole meter has committed to the slots of all its shares in order, and refuses anything else.
 
-    The whole pays before every release; `guarantee` is the one by which the share is planned. Parts are disjoint.
-    `name` is put before the names of the releases; it is a function of the name where the share pays for several.
+    The whole pays before every release; `guarantee` is the one by which the share is planned. Parts are disjoint; None
+    is for all rows, where what several shares cost adds up. `name` is put before the names of the releases; it is a
+    function of the name where the share pays for several.
     """
 
-    def __init__(self, whole: Meter, guarantee: Guarantee, n_records: int, *, part: int, name: Prefix) -> None:
+    def __init__(self, whole: Meter, guarantee: Guarantee, n_records: int, *, part: int | None, name: Prefix) -> None:
         super().__init__(guarantee, n_records, whole.source)
         self._whole, self._part, self._name = whole, part, name
 

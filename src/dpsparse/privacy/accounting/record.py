@@ -128,6 +128,11 @@ class PrivacyRecord:
         person = self.guarantee.protects
         return dp_accounting.ComposedDpEvent([dp_accounting.ZCDpEvent(person.rho(release.rho)) for release in seen])
 
+    @property
+    def size(self) -> str:
+        """The size of the table in words: its records, or its people and their rows."""
+        return self.guarantee.protects.counted(self.n_records)
+
     def statement(self) -> str:
         """The guarantee in a few sentences."""
         if not self.private:
@@ -139,8 +144,8 @@ class PrivacyRecord:
         return (
             f"({self.epsilon:.6g}, {self.delta:.3g})-differentially private: {person.had_it_changed}, the chance of "
             f"any result would change by a factor of at most {math.exp(min(self.epsilon, 700)):.4g}, plus "
-            f"{self.delta:.3g}. Neighbours: {person.adjacency}; {person.at_most} a person; the number of records, "
-            f"{self.n_records}, is public. Noise: {self.noise}."
+            f"{self.delta:.3g}. Neighbours: {person.adjacency}; {person.at_most} a person; "
+            f"{person.public_numbers(self.n_records)}. Noise: {self.noise}."
         )
 
     def plain_words(self) -> str:

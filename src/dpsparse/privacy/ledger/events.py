@@ -114,7 +114,7 @@ class LedgerState:
         self.records_per_person: dict[str, int] = {}
         self.fits: dict[str, Fit] = {}
         for event in events:
-            self._read(event)
+            self.read(event)
 
     @property
     def head(self) -> str:
@@ -129,10 +129,11 @@ class LedgerState:
         """Append an event that the rules allow."""
         event = Event(len(self.events) + 1, dataset, fit, kind, canonical(details), self.head, "")
         event = replace(event, digest=event.expected_digest())
-        self._read(event)
+        self.read(event)
         return event
 
-    def _read(self, event: Event) -> None:
+    def read(self, event: Event) -> None:
+        """Check an event, and apply it; LedgerError where it was changed by hand."""
         number = len(self.events) + 1
         if event.number != number:
             raise LedgerError(f"event {number} is missing or out of order: the ledger was changed by hand")

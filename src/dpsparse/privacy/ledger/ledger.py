@@ -165,7 +165,7 @@ class PrivacyLedger:
         return state.head
 
     def reserve(
-        self, dataset: str, cost: Cost, *, adjacency: str, records_per_person: int = 1, **about: Any
+        self, dataset: str, cost: Cost, *, adjacency: str, records_per_person: int | None = 1, **about: Any
     ) -> "Reservation":
         """Hold room for one fit, durably, before it reads the data.
 
@@ -177,8 +177,8 @@ class PrivacyLedger:
             The cost of the fit to a person.
         adjacency : str
             The neighbouring relation of that cost.
-        records_per_person : int, default=1
-            The most records of a person for which that cost holds.
+        records_per_person : int or None, default=1
+            The most records of a person for which that cost holds; None where it holds for any number.
         **about
             Public facts for the history.
 
@@ -202,7 +202,8 @@ class PrivacyLedger:
                     f"dataset {dataset!r} was granted for adjacency={current.grant.adjacency!r}, not {adjacency!r}"
                 )
             most = state.records_per_person[name]
-            if records_per_person < most:
+            people = most if records_per_person is None else int(records_per_person)
+            if people < most:
                 raise ValueError(
                     f"dataset {dataset!r} was granted for people with up to {most} records; "
                     f"records_per_person={records_per_person} guarantees them less"
@@ -214,7 +215,7 @@ class PrivacyLedger:
                     f"({current.account_with(cost)} account); this fit of epsilon={cost.epsilon:g} at "
                     f"delta={cost.delta:.3g} needs more"
                 )
-            details = {**about, **cost_details(cost), "records_per_person": int(records_per_person), "at": _now()}
+            details = {**about, **cost_details(cost), "records_per_person": people, "at": _now()}
             details["account"] = current.account_with(cost)
             return state.write(name, fit, "reserve", details)
 

@@ -17,13 +17,13 @@ from dpsparse.algorithms.pursuit import newton_budget as budget
 from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.budget import Price
 from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.log_odds import drifted, evidence_so_far, prior_precision, with_maximum
 from dpsparse.algorithms.pursuit.planned import Planned
 from dpsparse.algorithms.pursuit.pursuit_data import Data
 from dpsparse.algorithms.pursuit.releases import Releases, mean_noise
 from dpsparse.algorithms.pursuit.state import State
-from dpsparse.algorithms.pursuit.steps.scored import Scores, largest_root, planned_of
-from dpsparse.algorithms.pursuit.updates import prior_precision, with_reference
-from dpsparse.inference.bounded_step import Slopes, bounded_step, left_out, row_bound, updated
+from dpsparse.algorithms.pursuit.steps.scored import Scores, planned_of
+from dpsparse.inference.bounded_step import Slopes, bounded_step, row_bound, squares_left_out, updated
 from dpsparse.inference.one_step import power
 from dpsparse.inference.tails import Clip
 
@@ -57,26 +57,33 @@ class BoundedReferenceStep:
     def run(self, data: Data, releases: Releases, state: State) -> State:
         """Make them, and step twice."""
         bound, size = decisions.last_bound(self.facts), releases.n_responses
+        steeper = math.sqrt(self.facts.rows.mean)
         slope = self.facts.family.mean_slope(state.residual_scale, bound)
-        largest = largest_root(slope)
+        largest = math.sqrt(self.facts.family.largest_slope(slope))
         at = Scores(data, releases, state.center, state.effects, tuple(map(int, state.kept)), bound)
         rough, norms, score = self.first
         plain = at.second_moments(rough, at.terms("slope", np.eye(at.k)), largest * math.sqrt(c.ROUGH_ROWS * at.k))
         turn = power(plain.pulled(slope * np.eye(at.k)).values, -0.5)
         law = at.norms(norms, at.terms("row", turn), math.sqrt(at.k / slope))
-        at = replace(at, row_bound=row_bound(law, bound * mean_noise(releases, self.second[-1]), slope))
+        noise = bound * mean_noise(releases, self.second[-1]) / steeper
+        at = replace(at, row_bound=row_bound(law, noise, slope))
         clip = Clip(at.row_bound * bound)
-        before = turn @ prior_precision(state) @ turn.T
+        prior, root = prior_precision(state), np.linalg.inv(turn)
         mean, noise = at.mean(score, at.terms("score", turn), clip)
-        moved, precision = updated(np.zeros(at.k), before, np.eye(at.k), mean, noise, size)
+        before = turn @ (prior + evidence_so_far(state)) @ turn.T
+        moved, precision = updated(np.zeros(at.k), before, np.eye(at.k), mean, noise, size, steeper)
         at, covariance = _moved(at, turn.T @ moved), turn.T @ np.linalg.inv(precision) @ turn
         moments, variance, score = self.second
-        slopes = Slopes.of(turn, at.second_moments(moments, at.terms("slope", turn), at.row_bound * largest))
+        released = at.second_moments(moments, at.terms("slope", turn), at.row_bound * largest)
+        slopes = Slopes.of(turn, released, steeper)
         released, start = at.second_moments(variance, at.terms("score", turn), clip.bound), at.effects[state.kept]
         mean, noise = at.mean(score, at.terms("score", turn), clip)
-        step = bounded_step(start, slopes, released, mean, noise, size, left_out(law, at.row_bound))
+        step = bounded_step(start, slopes, released, mean, noise, size, slope, squares_left_out(law, at.row_bound))
         step = replace(step.since(start, np.sqrt(np.diagonal(covariance))), noisy=at.k > self.reliable)
-        return with_reference(state, self.facts, step, slopes.second_moments, beside=(start, covariance))
+        before = turn @ (prior + drifted(root @ precision @ root.T - prior, state.constants)) @ turn.T
+        moved, precision = updated(np.zeros(at.k), before, slopes.inner, mean, noise, size, steeper)
+        filtered = start + turn.T @ moved, root @ precision @ root.T - prior
+        return with_maximum(state, self.facts, step, slopes.second_moments, filtered)
 
 
 def _moved(at: Scores, move: NDArray[np.float64]) -> Scores:

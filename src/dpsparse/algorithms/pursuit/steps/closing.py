@@ -173,8 +173,8 @@ class CalibrationStep:
             public = (state.center, concluded.effects, level, reach, width)
             sums, bound = data.records.evaluate(queries.calibration_sums, *public), queries.CALIBRATION_NORM
         else:
-            constant = (state.center, concluded.effects, width, [0], 1.0, 1.0)
-            (sums, _), bound = data.records.evaluate(queries.gradient_sums, *constant), 1.0
+            sums = data.records.evaluate(queries.mean_residual_sums, state.center, concluded.effects, width)
+            bound = 1.0
         (height, *others), noise = releases.mean(slot, sums, bound)
         spread = math.hypot(c.OFFSET_SPREAD * scale, min(concluded.errors[0], scale))
         if not concluded.explains:

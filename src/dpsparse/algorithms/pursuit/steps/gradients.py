@@ -18,9 +18,11 @@ from dpsparse.inference.weights import RowWeight
 from dpsparse.privacy.accounting.release import Slot
 
 
-def count_responses(slot: Slot, data: Data, releases: Releases, state: State) -> tuple[float, float]:
-    """The number of records that have a response, and its noise."""
-    count = counter(data.records, queries.residual_counts, 0.0, state.effects)
+def count_responses(
+    slot: Slot, data: Data, releases: Releases, state: State, center: float = 0.0
+) -> tuple[float, float]:
+    """The number of records that have a response, and its noise; `center` is any one that its link has."""
+    count = counter(data.records, queries.residual_counts, center, state.effects)
     return releases.responses(slot, int(count(np.array([np.inf]))[0]))
 
 

@@ -15,25 +15,29 @@ from dpsparse.algorithms.pursuit import grids
 from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit import reference_budget as budget
 from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.log_odds import evidence_so_far, prior_precision
 from dpsparse.algorithms.pursuit.planned import Planned
 from dpsparse.algorithms.pursuit.pursuit_data import Data, counter
 from dpsparse.algorithms.pursuit.releases import Releases, gram_noise, mean_noise
 from dpsparse.algorithms.pursuit.state import State
+from dpsparse.algorithms.pursuit.steps.absent import without_absent
 from dpsparse.algorithms.pursuit.steps.scored import Scores, planned_of
 from dpsparse.algorithms.pursuit.updates import with_reference
 from dpsparse.engine import queries
 from dpsparse.families.estimands import MEAN
-from dpsparse.inference.inference_constants import NO_VARIANCE, NORMAL_MEDIAN
+from dpsparse.inference.bounded_step import updated
+from dpsparse.inference.inference_constants import EXPONENTIAL_CURVE, NORMAL_MEDIAN
 from dpsparse.inference.matrices import NoisyMatrix
 from dpsparse.inference.one_step import OneStep, Whitening, power, rough_moments, score_root
 
 
 @dataclass(frozen=True)
 class ReferenceStep:
-    """One step to the reference estimator, on at most `most` columns."""
+    """One step to the reference estimator, on at most `most` columns; errors of more than `reliable` are noise."""
 
     facts: PublicFacts
     most: int
+    reliable: float = math.inf
 
     @cached_property
     def of_rows(self) -> tuple[Planned, Planned, Planned]:
@@ -72,9 +76,10 @@ class ReferenceStep:
     def run(self, data: Data, releases: Releases, state: State) -> State:
         """Make them, and step."""
         start, columns = _start(state, self.facts), tuple(map(int, state.kept))
-        at = Scores(data, releases, state.center, start, columns, self._tau(state))
+        family = self.facts.family
+        at = Scores(data, releases, state.center, start, columns, self._tau(state), tails=family.tails)
         rough = self._rough_moments(at)
-        state, at, rough = _without_absent(state, at, rough, data.companions.unsure)
+        at, state, rough = without_absent(at, state, rough)
         whitening = self._whitening(at, rough_moments(rough))
         root, at, errors = self._score_root(at, whitening, state)
         state = self._with_scale(at, state)
@@ -82,10 +87,12 @@ class ReferenceStep:
         white = at.terms("score", np.asarray(np.linalg.inv(root), dtype=np.float64))
         norms = at.norms(self.of_white_scores[0], white, math.sqrt(at.k))
         planned = self.of_white_scores[1]
-        clip = norms.best_clip(mean_noise(at.releases, planned), c.SCORE_BIAS / math.sqrt(at.k))
+        clip = norms.best_clip(mean_noise(at.releases, planned), at.tails.bias / math.sqrt(at.k))
         mean, noise = at.mean(planned, white, clip)
         start = at.effects[state.kept]
-        step = OneStep.of(at.tau, start, whitening, root, norms, clip, mean, noise).since(start, errors)
+        step = OneStep.of(at.tau, start, whitening, root, norms, clip, mean, noise, family.tails.left_out)
+        step = step.since(start, errors)
+        step = replace(step, noisy=at.k > self.reliable)
         return with_reference(state, self.facts, step, whitening.second_moments)
 
     def _tau(self, state: State) -> float:
@@ -111,7 +118,7 @@ class ReferenceStep:
         squares = at.squared_norms(norms, white, at.k)
         clip = squares.best_clip(gram_noise(at.releases, moments, at.k) * math.sqrt(at.k), c.ROW_BIAS)
         released = at.second_moments(moments, white, math.sqrt(clip.bound))
-        return Whitening.of(first, released, squares, clip)
+        return Whitening.of(first, released, squares, clip, math.sqrt(self.facts.rows.mean))
 
     def _score_root(
         self, at: Scores, whitening: Whitening, state: State
@@ -123,12 +130,71 @@ class ReferenceStep:
         norms, moments, first = self.of_scores
         terms = at.terms("score", whitening.inverse_root)
         law = at.norms(norms, terms, state.score_scale * math.sqrt(at.k))
-        clip = law.best_clip(mean_noise(at.releases, first), c.SCORE_BIAS / math.sqrt(at.k))
+        clip = law.best_clip(mean_noise(at.releases, first), at.tails.bias / math.sqrt(at.k))
         root = score_root(at.second_moments(moments, terms, clip.bound), whitening)
         mean, noise = at.mean(first, terms, clip)
-        turn, effects = whitening.inverse_root.T, at.effects.copy()
+        turn, effects = whitening.step, at.effects.copy()
         effects[state.kept] += turn @ mean
         return root, replace(at, effects=effects), noise * np.sqrt(np.sum(turn**2, axis=1))
+
+
+@dataclass(frozen=True)
+class CurvedReferenceStep(ReferenceStep):
+    """The same where slopes depend on effects: the first step comes first, and second moments are those after it."""
+
+    def planned(self) -> tuple[Planned, ...]:
+        """The releases of this step."""
+        rough, *of_rows = self.of_rows
+        norms, moments, first = self.of_scores
+        return rough, norms, first, *of_rows, moments, *self.of_white_scores
+
+    def run(self, data: Data, releases: Releases, state: State) -> State:
+        """Make them, and step twice."""
+        tails, before = self.facts.family.tails, _start(state, self.facts)
+        columns = tuple(map(int, state.kept))
+        at = Scores(data, releases, state.center, before, columns, math.inf, tails=tails)
+        rough = self._rough_moments(at)
+        at, state, rough = without_absent(at, state, rough)
+        first = rough_moments(rough)
+        turn = power(first, -0.5)
+        norms, moments, score = self.of_scores
+        law = at.norms(norms, at.terms("score", turn), state.score_scale * math.sqrt(at.k))
+        clip = law.best_clip(mean_noise(releases, score), tails.bias / math.sqrt(at.k))
+        mean, noise = at.mean(score, at.terms("score", turn), clip)
+        effects = at.effects.copy()
+        # A step as long as its noise goes no further than the pursuit's effects may be off: their clips bias them, too.
+        so_far = np.linalg.inv(prior_precision(state) + evidence_so_far(state))
+        off = so_far + c.EARLY_BIAS**2 * np.eye(at.k)
+        known = turn @ np.linalg.inv(off) @ turn.T
+        moved, precision = updated(np.zeros(at.k), known, np.eye(at.k), mean, noise, releases.n_responses)
+        effects[state.kept] += turn.T @ moved
+        # A long step leaves what a straight line does not see of the curve.
+        curve = EXPONENTIAL_CURVE * float(moved @ moved)
+        errors = np.sqrt(np.diagonal(turn.T @ (np.linalg.inv(precision) + curve**2 * np.eye(at.k)) @ turn))
+        at = replace(at, effects=effects)
+        whitening = self._whitening(at, first)
+        root = score_root(at.second_moments(moments, at.terms("score", whitening.inverse_root), clip.bound), whitening)
+        return self._with_last_step(at, state, whitening, root, errors, before)
+
+    def _with_last_step(
+        self,
+        at: Scores,
+        state: State,
+        whitening: Whitening,
+        root: NDArray[np.float64],
+        errors: NDArray[np.float64],
+        before: NDArray[np.float64],
+    ) -> State:
+        white = at.terms("score", np.asarray(np.linalg.inv(root), dtype=np.float64))
+        sizes, score = self.of_white_scores
+        norms = at.norms(sizes, white, math.sqrt(at.k))
+        clip = norms.best_clip(mean_noise(at.releases, score), at.tails.bias / math.sqrt(at.k))
+        mean, noise = at.mean(score, white, clip)
+        start = at.effects[state.kept]
+        step = OneStep.of(at.tau, start, whitening, root, norms, clip, mean, noise, at.tails.left_out)
+        step = replace(step.curved(start, whitening).since(start, errors), noisy=at.k > self.reliable)
+        beside = before[state.kept], np.asarray(np.linalg.inv(prior_precision(state) + evidence_so_far(state)))
+        return with_reference(state, self.facts, step, whitening.second_moments, beside, only_beside=not step.settled)
 
 
 @dataclass(frozen=True)
@@ -157,25 +223,14 @@ class LevelStep:
         terms = at.terms("score", np.eye(1))
         law = at.norms(sizes, terms, state.residual_scale)
         clip = law.best_clip(mean_noise(releases, mean), c.LEVEL_BIAS, rising=True)
-        (offset,), _ = at.mean(mean, terms, clip)
+        (total,), _ = at.mean(mean, terms, clip)
+        # A person's score is the sum of their residuals over this root.
+        offset = total / math.sqrt(self.facts.rows.mean)
         distance, step = state.concluded.distance, state.evidence.step
         if step is not None and step.settled:
             # A mean may lie beyond most responses, where these are skewed.
             distance = max(distance, clip.bound / c.REACH)
         return replace(state, conclusion=replace(state.concluded, offset=float(offset), distance=distance))
-
-
-def _without_absent(
-    state: State, at: Scores, rough: NoisyMatrix, unsure: frozenset[int]
-) -> tuple[State, Scores, NoisyMatrix]:
-    """Without the unsure features whose second moments about their means are no more than noise."""
-    means = rough.values[0] / max(rough.values[0, 0], NO_VARIANCE) if state.constants else np.zeros(at.k)
-    varies = np.diagonal(rough.values) - means * rough.values[0] > c.UNSURE * rough.noise
-    places = [place for place, feature in enumerate(state.features, state.constants) if feature in unsure]
-    stays = varies | ~np.isin(state.kept, places)
-    state = replace(state, kept=state.kept[stays])
-    at = replace(at, positions=tuple(map(int, state.kept)))
-    return state, at, replace(rough, values=rough.values[np.ix_(stays, stays)])
 
 
 def _start(state: State, facts: PublicFacts) -> NDArray[np.float64]:

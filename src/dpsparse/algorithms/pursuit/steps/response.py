@@ -34,17 +34,17 @@ class ResponseStep:
     @cached_property
     def size(self) -> Planned:
         """The typical size of the differences of pairs of responses."""
-        return of_unit("response size", budget.RESPONSE_SIZE.of(self.facts), self.facts)
+        return of_unit("response size", budget.RESPONSE_SIZE.of(self.facts.counted), self.facts)
 
     @cached_property
     def center(self) -> Planned:
         """The centre."""
-        return of_unit("response centre", budget.RESPONSE_CENTER.of(self.facts), self.facts)
+        return of_unit("response centre", budget.RESPONSE_CENTER.of(self.facts.counted), self.facts)
 
     @cached_property
     def scale(self) -> Planned:
         """The median distance from the centre."""
-        return of_unit("response scale", budget.RESPONSE_SCALE.of(self.facts), self.facts)
+        return of_unit("response scale", budget.RESPONSE_SCALE.of(self.facts.counted), self.facts)
 
     def planned(self) -> tuple[Planned, ...]:
         """The releases of this step."""
@@ -57,7 +57,7 @@ class ResponseStep:
             n_records, noise = count_responses(slot, data, releases, state)
             released = replace(released, n_records=n_records, noise=noise)
         if slot := releases.slot(self.size):
-            released = replace(released, scale=_size(slot, data, releases, state))
+            released = replace(released, scale=_size(slot, data, releases, state, self.facts.amounts))
         if slot := releases.slot(self.center):
             released = replace(released, center=_center(slot, data, releases, state, released))
         if slot := releases.slot(self.scale):
@@ -71,10 +71,14 @@ class ResponseStep:
         return with_response(state, self.facts, Response(given, released, center, float(scale), releases.n_responses))
 
 
-def _size(slot: Slot, data: Data, releases: Releases, state: State) -> float:
-    """The scale of which normal differences would have the typical size of those that are not 0."""
-    grid, effects = grids.RESPONSE_SIZES, state.effects[state.constants :]
-    count = counter(data.pairs, queries.residual_counts, 0.0, effects, sizes=True)
+def _size(slot: Slot, data: Data, releases: Releases, state: State, amounts: bool) -> float:
+    """The scale of which normal differences would have the typical size of those that are not 0.
+
+    Amounts, which lie above 0, are about as large as their differences, and few pairs may have two of them.
+    """
+    grid, effects = grids.RESPONSE_SIZES, state.effects
+    session, effects = (data.records, effects) if amounts else (data.pairs, effects[state.constants :])
+    count = counter(session, queries.residual_counts, 0.0, effects, sizes=True)
     return releases.located(slot, count, grid, size_window(grid.points), nonzero=True) / math.sqrt(2)
 
 

@@ -1,6 +1,5 @@
 """Scores of the records on the kept columns at some effects, and releases about them: norms, second moments, means."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,18 +13,13 @@ from dpsparse.algorithms.pursuit.pursuit_data import Data
 from dpsparse.algorithms.pursuit.releases import Releases
 from dpsparse.engine import scores
 from dpsparse.inference.matrices import NoisyMatrix
-from dpsparse.inference.tails import Clip, Norms
+from dpsparse.inference.tails import ANY_TAILS, Clip, Norms, Tails
 
 
 def planned_of(price: Price, facts: PublicFacts, columns: int = 1) -> Planned:
     """A release about scores, planned: a histogram, or a matrix of at most so many columns."""
     numbers = max(c.MOST_BINS, columns * (columns + 1) // 2)
     return Planned(price.release, price.of(facts), of_reference=True, numbers=numbers)
-
-
-def largest_root(slope: float) -> float:
-    """The root of the largest slope that counts, where this is the mean one."""
-    return math.sqrt(min(c.MOST_SLOPES * slope, c.MOST_SLOPE))
 
 
 @dataclass(frozen=True)
@@ -39,6 +33,7 @@ class Scores:
     positions: tuple[int, ...]
     tau: float
     row_bound: float = np.inf
+    tails: Tails = ANY_TAILS
 
     @property
     def k(self) -> int:
@@ -52,12 +47,14 @@ class Scores:
     def norms(self, planned: Planned, terms: scores.Terms, unit: float) -> Norms:
         """The law of the vectors' norms, from a histogram in bins about `unit`."""
         edges = unit * c.NORM_BINS
-        return Norms.of(edges, *self._histogram(planned, terms, edges), self.releases.n_responses)
+        return Norms.of(edges, *self._histogram(planned, terms, edges), self.releases.n_responses, self.tails.index)
 
     def squared_norms(self, planned: Planned, terms: scores.Terms, unit: float) -> Norms:
         """The law of their squares, in the same way."""
         edges = unit * c.NORM_BINS
-        return Norms.of(edges, *self._histogram(planned, terms, np.sqrt(edges)), self.releases.n_responses)
+        return Norms.of(
+            edges, *self._histogram(planned, terms, np.sqrt(edges)), self.releases.n_responses, self.tails.index
+        )
 
     def _histogram(
         self, planned: Planned, terms: scores.Terms, edges: NDArray[np.float64]

@@ -60,7 +60,7 @@ class SelectStep:
 def _level(slot: Slot, data: Data, releases: Releases, state: State) -> float:
     """The mean of the clipped residuals, which scores leave out: it would select features that hardly vary."""
     tau = data.scored.tau(state)
-    sums, _ = data.records.evaluate(queries.gradient_sums, state.center, state.effects, tau, [0], 1.0, 1.0)
+    sums = data.records.evaluate(queries.mean_residual_sums, state.center, state.effects, tau)
     mean, _ = releases.mean(slot, sums, 1.0)
     return float(np.clip(mean[0], -1, 1))
 

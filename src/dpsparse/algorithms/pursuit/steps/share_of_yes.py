@@ -61,7 +61,7 @@ def _share(slot: Slot, data: Data, releases: Releases, state: State) -> float:
 
     Where noise is larger than every share it is 1/2.
     """
-    sums, _ = data.records.evaluate(queries.gradient_sums, 0.0, state.effects, 0.5, [0], 1.0, 1.0)
+    sums = data.records.evaluate(queries.mean_residual_sums, 0.0, state.effects, 0.5)
     (mean,), noise = releases.mean(slot, sums, 1.0)
     least = min(noise, 1.0) / 2
     return float(np.clip((1 + mean) / 2, least, 1 - least))

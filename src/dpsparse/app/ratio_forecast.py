@@ -1,4 +1,4 @@
-"""The forecast of a draft whose response is yes or no: the odds ratios that a fit would find, from public numbers."""
+"""The forecast of a draft whose effects are ratios, of odds or of a mean: those that a fit would find."""
 
 import math
 from dataclasses import replace
@@ -9,13 +9,15 @@ from dpsparse.report.charts import curves
 
 # Without a guess, as many of yes as of no: fewer of one of them find less.
 EVEN = 0.5
-# An odds ratio beyond this is none that people have.
+# Without a guess, a mean of 1. Visits and claims vary about so many times as much as a Poisson law.
+ONE, VISITS = 1.0, 5.0
+# A ratio beyond this is none that people have.
 _LARGEST = 100.0
 # Places of the curve: epsilons from 0.03 to 10.
 _GRID = tuple(10 ** (k / 8) for k in range(-12, 9))
 
 
-def odds_forecast(
+def ratio_forecast(
     n: int,
     d: int,
     known: bool,
@@ -24,16 +26,21 @@ def odds_forecast(
     delta: float | None,
     sparsity: int,
     people: int = 1,
+    rows: float = 1.0,
     holdout: float | None = None,
     share: float | None = None,
+    is_count: bool = False,
+    mean: float | None = None,
 ) -> dict[str, Any]:
-    """What a fit would find, for the page; `share` is a guess of the share of yes. Returns texts for the template.
+    """What a fit would find, for the page. Returns texts for the template.
+
+    `share` is a guess of the share of yes, and `mean` one of the mean of a count or a cost, where the response is that.
 
     Examples
     --------
-    >>> from dpsparse.app.odds_forecast import odds_forecast
+    >>> from dpsparse.app.ratio_forecast import ratio_forecast
     >>> even, rare = (
-    ...     odds_forecast(10_000, 60, False, epsilon=1.0, delta=None, sparsity=5, share=share) for share in (0.5, 0.05)
+    ...     ratio_forecast(10_000, 60, False, epsilon=1.0, delta=None, sparsity=5, share=share) for share in (0.5, 0.05)
     ... )
     >>> float(even["ratio"]) < float(rare["ratio"])
     True
@@ -41,6 +48,9 @@ def odds_forecast(
     from dpsparse.planning import plan
 
     fitted = n if holdout is None else n - math.floor(n * holdout)
+    guess: dict[str, Any] = {"share_of_yes": EVEN if share is None else share}
+    if is_count:
+        guess = {"mean_response": ONE if mean is None else mean, "overdispersion": VISITS}
     here = plan(
         max(1, fitted),
         d,
@@ -49,22 +59,25 @@ def odds_forecast(
         delta,
         units_known=known,
         records_per_person=people,
-        share_of_yes=EVEN if share is None else share,
+        rows_per_person=rows,
+        **guess,
     )
-    smallest = _told(here.smallest_odds_ratio)
+    smallest = _told(here.smallest_ratio)
     ratio = None if smallest == math.inf else number(float(f"{smallest:.3g}"))
-    ratios = [_told(replace(here, epsilon=at).smallest_odds_ratio) for at in _GRID]
+    ratios = [_told(replace(here, epsilon=at).smallest_ratio) for at in _GRID]
     words = (
-        f"Over epsilon: the smallest odds ratio that a fit finds in four of five cases, {ratio or 'none'} at epsilon "
+        f"Over epsilon: the smallest {here.ratio} that a fit finds in four of five cases, {ratio or 'none'} at epsilon "
         f"{epsilon:g}."
     )
     marked = min(max(epsilon, _GRID[0]), _GRID[-1])
-    lines = {"smallest odds ratio that is found": ratios}
+    lines = {f"smallest {here.ratio} that is found": ratios}
     return {
         "epsilon": f"{epsilon:g}",
         "n": f"{fitted:,}",
         "ratio": ratio,
         "inverse": f"{1 / smallest:.2g}",
+        "name": here.ratio,
+        "mean": None if not is_count else f"{ONE if mean is None else mean:g}",
         "share": f"{100 * (EVEN if share is None else share):g} %",
         "picture": curves(_GRID, lines, (marked, f"epsilon {epsilon:g}"), words),
     }

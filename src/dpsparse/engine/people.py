@@ -1,0 +1,165 @@
+"""Whose rows are whose: the rows of one person lie together, and what they add up to is one term.
+
+A person has any number of rows. Queries count a person once, by one of these rows, and sum a person's vectors before
+they clip them. Which rows are whose, and so the number of people, is the same in neighbouring tables
+(`privacy.sensitivity`): the code may use both in the open.
+"""
+
+import itertools
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Of the rows of person k the one at place (k times this modulo 2^32) / 2^16, modulo their number, stands for them: rows
+# of all years do, and which one depends on no value. The golden ratio times 2^32 spreads consecutive numbers evenly.
+_SPREAD = 2654435769
+
+
+# Rows of a person with more than this many times the mean number of rows have weights by which they count as that
+# many: a few people with hundreds of rows would otherwise make up most of a table, and a clip would leave most of their
+# scores out. Set by `people.py`, on numbers of rows from 1 to 500; in most panels nobody has so many.
+MOST_ROWS = 2.0
+
+
+@dataclass(frozen=True)
+class RowsPerPerson:
+    """Public numbers of the people of a table: how many rows a person counts as on average, and the mean root.
+
+    Examples
+    --------
+    >>> from dpsparse.engine.people import ONE_ROW, RowsPerPerson
+    >>> RowsPerPerson(2.5, 1.5).many, ONE_ROW.many
+    (True, False)
+    """
+
+    mean: float = 1.0
+    root: float = 1.0
+
+    @property
+    def many(self) -> bool:
+        """Whether a person has more than one row."""
+        return self.mean > 1
+
+
+ONE_ROW = RowsPerPerson()
+
+
+@dataclass(frozen=True)
+class People:
+    """The division of rows among people.
+
+    Parameters
+    ----------
+    order : ndarray of int of shape (n,)
+        The rows, person after person; people by their first row, the rows of each as they come.
+    starts : ndarray of int of shape (number of people + 1,)
+        Where in that order each person's rows begin; the last entry is n.
+    """
+
+    order: NDArray[np.intp]
+    starts: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, person: NDArray[np.intp]) -> "People":
+        """From the number of each row's person: any whole numbers, equal for the rows of one person.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpsparse.engine.people import People
+        >>> people = People.of(np.array([7, 3, 7]))
+        >>> people.order, people.starts, people.n_people
+        (array([0, 2, 1]), array([0, 2, 3]), 2)
+        """
+        _, first, number = np.unique(person, return_index=True, return_inverse=True)
+        rank = np.empty(len(first), dtype=np.intp)
+        rank[np.argsort(first)] = np.arange(len(first))
+        number = rank[number]
+        sizes = np.bincount(number, minlength=len(first))
+        return cls(np.argsort(number, kind="stable"), np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp))
+
+    @property
+    def n_people(self) -> int:
+        """The number of people."""
+        return len(self.starts) - 1
+
+    @cached_property
+    def number(self) -> NDArray[np.intp]:
+        """The number of each row's person, in the order of the table's rows."""
+        number = np.empty(len(self.order), dtype=np.intp)
+        number[self.order] = np.repeat(np.arange(self.n_people), np.diff(self.starts))
+        return number
+
+    @cached_property
+    def weights(self) -> NDArray[np.float64]:
+        """The weight of each person's rows, at most 1; see `MOST_ROWS`."""
+        sizes = np.diff(self.starts)
+        return np.minimum(1.0, MOST_ROWS * len(self.order) / self.n_people / sizes)
+
+    @cached_property
+    def rows(self) -> RowsPerPerson:
+        """The public numbers of these people."""
+        sizes = np.diff(self.starts)
+        roots, counted = math.fsum(np.sqrt(sizes)), math.fsum(self.weights * sizes)
+        return RowsPerPerson(counted / self.n_people, roots / self.n_people)
+
+    @cached_property
+    def chosen(self) -> NDArray[np.intp]:
+        """For each person where the row that stands for them is in the order."""
+        spread = (np.arange(self.n_people, dtype=np.uint64) * np.uint64(_SPREAD)) % np.uint64(2**32) >> np.uint64(16)
+        return self.starts[:-1] + (spread % np.diff(self.starts).astype(np.uint64)).astype(np.intp)
+
+    def held(self) -> "Held":
+        """The people of records that are in this order."""
+        return Held(self.starts, self.chosen, self.weights, self.rows.mean)
+
+
+@dataclass(frozen=True)
+class Held:
+    """The people of some records that lie person after person.
+
+    Parameters
+    ----------
+    starts : ndarray of int
+        Where each person's records begin; the last entry is the number of records.
+    chosen : ndarray of int
+        For each person the record that stands for them.
+    weights : ndarray of float
+        For each person the weight of their rows.
+    mean : float
+        How many rows all people of the table count as, on average.
+    """
+
+    starts: NDArray[np.intp]
+    chosen: NDArray[np.intp]
+    weights: NDArray[np.float64]
+    mean: float
+
+    def take(self, rows: slice) -> "Held":
+        """The people of a slice of the records, which begins and ends between people."""
+        first, last = np.searchsorted(self.starts, [rows.start, rows.stop])
+        starts, chosen = self.starts[first : last + 1] - rows.start, self.chosen[first:last] - rows.start
+        return Held(starts, chosen, self.weights[first:last], self.mean)
+
+    def blocks(self, size: int) -> list[slice]:
+        """Slices of about so many records that divide them between people."""
+        places = np.searchsorted(self.starts, np.arange(size, self.starts[-1], size))
+        ends = np.unique(np.concatenate([[0], self.starts[places], self.starts[-1:]]))
+        return [slice(int(first), int(last)) for first, last in itertools.pairwise(ends)]
+
+    @property
+    def sizes(self) -> NDArray[np.intp]:
+        """The number of each person's records."""
+        return np.diff(self.starts)
+
+    def sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sums over each person's records, along the last axis; they depend on that person's records alone."""
+        return np.add.reduceat(values, self.starts[:-1], axis=-1)
+
+    def each(self, values: NDArray[Any]) -> NDArray[Any]:
+        """A value of each person for each of their records."""
+        return np.repeat(values, self.sizes, axis=-1)

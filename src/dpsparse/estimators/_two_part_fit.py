@@ -1,0 +1,212 @@
+"""A fit in two parts, under one commitment and one charge: on an array, and on a raw table.
+
+Theorem. The fit keeps the guarantee that its estimator states.
+
+Proof. Both pursuits and the last releases read all rows, each record through a function of that record: whether its
+response is above 0; the response where it is, and otherwise no response, so that the record is null and its place stays
+taken; and the response, at least 0. So neighbouring tables stay neighbours, of the same public number of rows, in each
+of the three. What the last releases know of the parts are releases. The commitment to all of them is made before a
+value is read, as one sum: none of them is on a part of the rows. QED.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpsparse.algorithms.overall_level import HOW_MUCH, LEVEL, WHETHER, release_level
+from dpsparse.algorithms.progress import Progress
+from dpsparse.algorithms.pursuit import decisions
+from dpsparse.algorithms.pursuit.pursuit import Pursuit
+from dpsparse.algorithms.pursuit.result import PursuitResult
+from dpsparse.algorithms.pursuit.schedule import Schedule
+from dpsparse.data.as_table import as_table
+from dpsparse.data.public_units import public_units
+from dpsparse.data.validation import cap_sparsity
+from dpsparse.engine.protocols import Rows
+from dpsparse.estimators._private import MIN_ROWS, as_dtype
+from dpsparse.estimators._raw_fit import PreparedTable, n_expected
+from dpsparse.estimators._results import set_results
+from dpsparse.estimators._two_part_plan import TABLE, TwoPartPlan
+from dpsparse.model.numeric_columns import NumericColumns
+from dpsparse.model.released import LinearModel
+from dpsparse.model.two_parts import TwoParts, at_level, parts_of
+from dpsparse.privacy.accounting.meter import Meter, MeterShare
+from dpsparse.schema import FileError
+
+if TYPE_CHECKING:
+    from dpsparse.data.raw_data import RawData
+    from dpsparse.estimators._pursuit import PursuitEstimator
+    from dpsparse.estimators.two_part_regressor import PrivateSparseTwoPartRegressor
+
+NO_LABEL = "positive is for yes/no responses: leave it out, here a response above 0 is a yes"
+NO_UNITS = (
+    "the bounds have a centre or a scale of the response, and a response in two parts has none: delete them there"
+)
+
+
+# The names by which people know the parts' estimators.
+PURSUITS = {WHETHER: "PrivateSparseClassifier", HOW_MUCH: "PrivateSparseRegressor"}
+
+
+def responses_of(part: str, y: Any) -> Any:
+    """The responses of a part, or of the level, from those of the table: finite numbers, or NaN where there is none."""
+    if part == WHETHER:
+        return np.where(y > 0, 1.0, 0.0 * y)
+    return np.where(y > 0, y, np.nan if part == HOW_MUCH else 0.0 * y)
+
+
+def fit_array(estimator: "PrivateSparseTwoPartRegressor", X: Any, y: Any, progress: Progress) -> None:
+    """Fit an estimator on an array, or on another table of numbers."""
+    estimator._check_parameters()
+    table = as_table(X)
+    n, d = estimator._public_shape(table, y)
+    meter = estimator._open_meter(n)
+    planned = cache(lambda guarantee: estimator._schedule(guarantee, n, d))
+    with estimator._reserved(meter, lambda guarantee: planned(guarantee).commitment):
+        y = estimator._validated(table, y, (n, d))
+        names = getattr(estimator, "feature_names_in_", None)
+        units = public_units(estimator.feature_center, estimator.feature_scale, range(d) if names is None else names)
+        asked = getattr(estimator, estimator._sparsity_parameter)
+        if asked is not None:
+            cap_sparsity(asked, estimator._n_candidates(d), estimator._sparsity_parameter)
+        estimator._warn_if_weak(meter)
+        estimator._warn_if_hopeless(n, d, meter, planned(meter.guarantee).parts[WHETHER].facts.known)
+        if estimator._must_check_finite() and not estimator._allow_missing:
+            table.rows(y).require_finite()
+    estimator._reset()
+    plan, parts = planned(meter.guarantee), estimator._parts()
+    features = NumericColumns(d, names, np.array(units.center), np.array(units.scale), estimator._allow_missing)
+    for (name, part), told in zip(parts.items(), _progress(plan, progress), strict=True):
+        share = _share(meter, plan, name)
+        rows = table.rows(responses_of(name, y))
+        result = Pursuit(rows, share, plan.parts[name], units=units, check_finite=False, progress=told).run()
+        part.n_features_in_ = d
+        if names is not None:
+            part.feature_names_in_ = names
+        set_results(part, _counted(name, result), features, table.dtype, share, **part._described())
+    _publish(estimator, parts, table.rows(responses_of(LEVEL, y)), meter, plan, table.dtype)
+
+
+def fit_raw_parts(estimator: "PrivateSparseTwoPartRegressor", data: "RawData", progress: Progress) -> None:
+    """Fit an estimator on a raw table: what its columns are is learned once, for both parts."""
+    estimator._check_parameters()
+    if data.positive is not None:
+        raise ValueError(NO_LABEL)
+    if data.bounds.response_center is not None or data.bounds.response_scale is not None:
+        raise FileError(NO_UNITS)
+    n = data.table.n_records
+    if n < MIN_ROWS:
+        raise FileError(f"the table holds {n} records; a fit needs at least {MIN_ROWS}")
+    meter = estimator._open_meter(n, data.n_rows)
+    planned = cache(lambda guarantee: estimator._raw_schedule(data, guarantee))
+    with estimator._reserved(meter, lambda guarantee: planned(guarantee).commitment):
+        estimator._warn_if_weak(meter)
+        estimator._warn_if_hopeless(n, n_expected(data), meter, data.units_known() == "all")
+    plan, parts = planned(meter.guarantee), estimator._parts()
+    assert plan.table is not None  # a raw table has a schedule of its own
+    once = MeterShare(meter, meter.guarantee, n, part=None, name=TABLE)
+    table = PreparedTable(data, once, plan.table)
+    estimator._reset()
+    y = table.responses()
+    y = np.where(np.isfinite(y), y, np.nan)
+    results = {}
+    for name, told in zip(parts, _progress(plan, progress), strict=True):
+        share, rows = _share(meter, plan, name), table.rows_with(responses_of(name, y))
+        results[name] = _counted(name, table.pursue(share, plan.parts[name], progress=told, rows=rows))
+    support = dict.fromkeys(place for result in results.values() for place in result.features.support.tolist())
+    names = table.named(once, plan.table, list(support))
+    for name, part in parts.items():
+        table.publish(part, results[name], meter, *names)
+    estimator.__dict__.pop("feature_names_in_", None)
+    estimator.n_features_in_ = len(table.features)
+    _publish(estimator, parts, table.rows_with(responses_of(LEVEL, y)), meter, plan, np.dtype(np.float64))
+
+
+def _share(meter: Meter, plan: TwoPartPlan, name: str) -> MeterShare:
+    """What a part, or the level, spends by."""
+    return MeterShare(meter, plan.shares[name], meter.n_records, part=None, name=name)
+
+
+def _counted(name: str, result: PursuitResult) -> PursuitResult:
+    """A result without the number of its responses where these are amounts: most records may have none."""
+    return replace(result, response=replace(result.response, count=None)) if name == HOW_MUCH else result
+
+
+def _progress(plan: TwoPartPlan, progress: Progress) -> Iterator[Progress]:
+    """A listener for each part, whose steps follow each other; their numbers are public."""
+    totals = [_n_steps(part) for part in plan.parts.values()]
+    for place in range(len(totals)):
+        yield None if progress is None else partial(_told, progress, sum(totals[:place]), sum(totals))
+
+
+def _told(progress: Callable[[float, int], object], before: int, total: int, done: float, _: int) -> None:
+    progress(before + done, total)
+
+
+def _n_steps(schedule: Schedule) -> int:
+    return 2 + 2 * decisions.n_picks(schedule.facts)
+
+
+def _publish(
+    estimator: "PrivateSparseTwoPartRegressor",
+    parts: "dict[str, PursuitEstimator]",
+    rows: Rows,
+    meter: Meter,
+    plan: TwoPartPlan,
+    dtype: np.dtype[Any],
+) -> None:
+    """Make the last releases, and set the results of an estimator."""
+    estimator.whether_, estimator.how_much_ = parts[WHETHER], parts[HOW_MUCH]
+    released = parts_of(estimator.whether_.released_, estimator.how_much_.released_)
+    count = estimator.whether_.released_.responses
+    n_responses = float(rows.n_records) if count is None else count.number
+    level = release_level(rows, _share(meter, plan, LEVEL), plan.level, released, n_responses)
+    how_much = at_level(estimator.how_much_.released_, level)
+    estimator.how_much_.intercept_, estimator.how_much_.prediction_range_ = (
+        how_much.intercept,
+        how_much.prediction_range,
+    )
+    for name, part in {WHETHER: estimator.whether_.released_, HOW_MUCH: how_much}.items():
+        parts[name]._publish(replace(part, privacy=meter.record(), estimator=PURSUITS[name]))
+    model = two_part_model(estimator, TwoParts(estimator.whether_.released_, estimator.how_much_.released_, level))
+    size, d, places = len(model.features), estimator.n_features_in_, model._places
+    errors, clear = np.full(size, np.nan), np.zeros(size, dtype=bool)
+    errors[places] = [np.nan if each.standard_error is None else each.standard_error for each in model.effects]
+    clear[places] = [each.clear for each in model.effects]
+    estimator.coef_, estimator.coef_se_ = as_dtype(model.coef_, dtype), errors[:d]
+    estimator.pvalues_, estimator.clear_ = model.pvalues[:d], clear[:d]
+    estimator.support_, estimator.intercept_ = np.array(places, dtype=np.int64), model.intercept
+    estimator.explains_ = model.explains
+    estimator.noise_floor_ = np.nan if model.noise_floor is None else model.noise_floor
+    estimator._publish(model)
+
+
+def two_part_model(estimator: "PrivateSparseTwoPartRegressor", parts: TwoParts) -> LinearModel:
+    """The released model of two parts together."""
+    whether, how_much = parts.whether, parts.how_much
+    reasons = {WHETHER: whether.reason, HOW_MUCH: how_much.reason}
+    return replace(
+        how_much,
+        estimator=type(estimator).__name__,
+        effects=parts.effects(),
+        intercept=parts.at_zero(),
+        noise_floor=parts.noise_floor,
+        prediction_range=None,
+        explains=whether.explains or how_much.explains,
+        reason="; ".join(f"{name}: {reason}" for name, reason in reasons.items() if reason),
+        nearly_exact=False,
+        cut=None,
+        lumped=False,
+        constant=parts.level.mean,
+        spread_explained=None,
+        median_shift=None,
+        calibration_slope=1.0,
+        left_out={**whether.left_out, **how_much.left_out},
+        responses=whether.responses,
+        variables=(),
+        correlations=None,
+        parts=parts,
+    )

@@ -1,0 +1,300 @@
+"""Tables of effects for papers: one model, or several side by side, as Markdown, LaTeX, Word and HTML.
+
+Released models are all they read. Categories have a row for the category that the others are compared with.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Any
+
+from dpsparse.html import Html, table, tag
+from dpsparse.inference.inference_constants import FAMILY_WISE_LEVEL
+from dpsparse.io.atomic import atomic_file
+from dpsparse.model.doubts import doubtful
+from dpsparse.model.effect import INTERVAL_HEADING, Effect, Verdict, p_text, p_words
+from dpsparse.model.meaning import estimand_of
+from dpsparse.model.paper_formats import as_latex, as_markdown, as_word
+
+if TYPE_CHECKING:
+    from dpsparse.model.released import LinearModel
+
+REFERENCE = "reference"
+# Behind an effect that is significant, and behind one that is not reliable.
+SIGNIFICANT, NOT_RELIABLE = "*", "†"
+_MARKS = {Verdict.SIGNIFICANT: SIGNIFICANT, Verdict.NOT_TRUSTED: NOT_RELIABLE}
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of a table: its heading, its cells, and whether it is a level below the heading of its variable."""
+
+    label: str
+    cells: tuple[str, ...]
+    is_level: bool = False
+
+
+@dataclass(frozen=True)
+class EffectTable:
+    """A table of effects for a paper, as `compare_models` makes it.
+
+    Parameters
+    ----------
+    caption : str
+        What it shows.
+    headings : tuple of str
+        Of its columns but the first, which has the variables.
+    lines : tuple of Line
+        The effects.
+    facts : tuple of Line
+        Records, selected features and guarantee of each model.
+    notes : tuple of str
+        Footnotes: what effects are of, marks, guarantees.
+    """
+
+    caption: str
+    headings: tuple[str, ...]
+    lines: tuple[Line, ...]
+    facts: tuple[Line, ...]
+    notes: tuple[str, ...]
+
+    def to_markdown(self) -> str:
+        """The table in Markdown.
+
+        Returns
+        -------
+        str
+            A table of GitHub's kind, its footnotes below.
+        """
+        return as_markdown(self)
+
+    def to_latex(self) -> str:
+        """The table in LaTeX.
+
+        Returns
+        -------
+        str
+            A ``table`` that needs the package booktabs.
+        """
+        return as_latex(self)
+
+    def to_word(self, path: str | os.PathLike[str]) -> None:
+        """Write the table as a Word file, which needs python-docx: ``pip install 'dpsparse[word]'``.
+
+        Parameters
+        ----------
+        path : str or path
+            Where, such as ``table.docx``; the file appears whole or not at all.
+        """
+        with atomic_file(path) as stream:
+            self.write_word(stream)
+
+    def write_word(self, stream: IO[bytes]) -> None:
+        """Write the Word file to an open binary stream."""
+        as_word(self, stream)
+
+    def __str__(self) -> str:
+        return self.to_markdown()
+
+    def _repr_html_(self) -> Html:
+        """The table, for notebooks."""
+        rows = [[f"\u2003{line.label}" if line.is_level else line.label, *line.cells] for line in self.lines]
+        rows += [[line.label, *line.cells] for line in self.facts]
+        places = range(1, len(self.headings) + 1)
+        return tag(
+            "div",
+            [
+                table(self.caption, ["", *self.headings], rows, numbers=places),
+                *(tag("p", note, class_="note") for note in self.notes),
+            ],
+        )
+
+
+def compare_models(models: Sequence[Any], names: Sequence[str] | None = None) -> EffectTable:
+    """Set the effects of models side by side, as papers do.
+
+    Parameters
+    ----------
+    models : sequence of LinearModel or fitted private estimators
+        One or several, of the same table or of others.
+    names : sequence of str or None, default=None
+        The headings of their columns; None for their targets, or for numbers where these are the same.
+
+    Returns
+    -------
+    EffectTable
+        With `to_markdown`, `to_latex` and `to_word`; notebooks show it as it is. Effects on log odds are odds ratios.
+
+    Examples
+    --------
+    >>> from dpsparse import PrivateSparseRegressor, compare_models
+    >>> from dpsparse.datasets import make_heavy_tailed
+    >>> X, y, _ = make_heavy_tailed(5000, 4, 2, random_state=0)
+    >>> units = {"feature_center": 0, "feature_scale": 1}
+    >>> fits = [PrivateSparseRegressor(sparsity=s, epsilon=1.0, **units).fit(X, y) for s in (1, 2)]
+    >>> table = compare_models(fits, names=["one feature", "two features"])
+    >>> table.headings
+    ('one feature', 'two features')
+    >>> [line.label for line in table.facts][:2]
+    ['Records', 'Features selected']
+    """
+    released = [_released(model) for model in models]
+    if not released:
+        raise ValueError("models is empty: give at least one fitted model")
+    if names is not None and len(names) != len(released):
+        raise ValueError(f"names has {len(names)} entries for {len(released)} models: give one for each")
+    single = len(released) == 1
+    of_one = (released[0].ratio or "effect").capitalize(), INTERVAL_HEADING, "p-value"
+    headings: tuple[str, ...] = of_one if single else tuple(names or _headings(released))
+    columns = [_Column(model) for model in released]
+    return EffectTable(
+        caption=_caption(released, None if names is None or not single else names[0]),
+        headings=headings,
+        lines=tuple(_lines(columns)),
+        facts=tuple(_facts(released, len(headings))),
+        notes=tuple(_notes(released, headings)),
+    )
+
+
+def _released(model: Any) -> "LinearModel":
+    if not hasattr(model, "_released"):
+        raise TypeError("models must be fitted private estimators, or what load_model gives")
+    released: LinearModel = model._released()
+    return released
+
+
+def _headings(models: Sequence["LinearModel"]) -> list[str]:
+    targets = [model.target for model in models]
+    return targets if len({*targets}) == len(targets) else [f"({k + 1})" for k in range(len(targets))]
+
+
+def _caption(models: Sequence["LinearModel"], name: str | None) -> str:
+    kinds = {model.ratio for model in models}
+    what = f"{kinds.pop() or 'effect'}s".capitalize() if len(kinds) == 1 else "Effects"
+    targets = " and ".join(dict.fromkeys(model.target for model in models))
+    return f"{name or f'{what} for {targets}'}, per one-unit increase, differentially private"
+
+
+class _Column:
+    """The effects of one model by variable and level."""
+
+    def __init__(self, model: "LinearModel") -> None:
+        self.model = model
+        self.effects: dict[str, dict[str | None, Effect]] = {}
+        for effect, place in zip(model.effects, model._places, strict=True):
+            feature = model.features[place]
+            self.effects.setdefault(feature.column, {})[feature.level] = effect
+        self.p_values = {variable.name: variable.p_value for variable in model.variables}
+
+    def levels(self, variable: str) -> list[str | None]:
+        """The levels of a variable, the one that others are compared with first."""
+        levels = list(self.effects.get(variable, {}))
+        compared = [level for level in levels if level is not None and not self._is_gap(variable, level)]
+        baseline = self.model.baselines.get(variable)
+        return [*([baseline] if compared and baseline is not None else []), *levels]
+
+    def _is_gap(self, variable: str, level: str) -> bool:
+        effect = self.effects[variable][level]
+        return self.model.features[self.model.places_of([effect.feature])[0]].missing
+
+    def cells(self, variable: str, level: str | None) -> tuple[str, str, str]:
+        """The effect of a level, its interval and its p-value; empty where the model has nothing of it."""
+        effect = self.effects.get(variable, {}).get(level)
+        if effect is None:
+            is_reference = level is not None and level in self.levels(variable)
+            return REFERENCE if is_reference else "", "", ""
+        _, shown, interval, p_value, *_ = effect.row(self.model.ratio is not None)
+        return shown + _MARKS.get(effect.verdict, ""), interval, p_value
+
+
+def _lines(columns: Sequence[_Column]) -> Iterator[Line]:
+    single = len(columns) == 1
+    measures = tuple(column.model.ratio or "effect" for column in columns)
+    if len({*measures}) > 1:
+        yield Line("", measures)
+    for variable in dict.fromkeys(name for column in columns for name in column.effects):
+        levels = list(dict.fromkeys(level for column in columns for level in column.levels(variable)))
+        if levels != [None]:
+            whole = [column.p_values.get(variable) for column in columns]
+            said = ["" if each is None else p_text(each) if single else p_words(each) for each in whole]
+            yield Line(variable, ("", "", *said) if single else tuple(said))
+        for level in levels:
+            is_level = levels != [None]
+            label = variable if not is_level else "per unit" if level is None else level
+            cells = [column.cells(variable, level) for column in columns]
+            if single:
+                yield Line(label, cells[0], is_level)
+                continue
+            # Side by side there is room for an interval below its effect only, and none for p-values.
+            effects, intervals, _ = zip(*cells, strict=True)
+            yield Line(label, effects, is_level)
+            brackets = tuple("" if each == "-" else each for each in intervals)
+            if any(brackets):
+                yield Line("", brackets, is_level)
+
+
+def _facts(models: Sequence["LinearModel"], width: int) -> list[Line]:
+    rows = {
+        "Records": [f"{model.privacy.guarantee.rows or model.privacy.n_records:,}" for model in models],
+        "People": ["" if model.privacy.guarantee.rows is None else f"{model.privacy.n_records:,}" for model in models],
+        "Features selected": [f"{len(model.effects):,} of {len(model.features):,}" for model in models],
+        "Spread explained": [
+            "" if model.spread_explained is None else f"{model.spread_explained:.0%}".replace("%", " %")
+            for model in models
+        ],
+        "Epsilon": [f"{model.privacy.epsilon:.3g}" if model.privacy.private else "NOT PRIVATE" for model in models],
+        "Delta": [f"{model.privacy.delta:.2g}" if model.privacy.private else "" for model in models],
+    }
+    empty = ("",) * (width - len(models))
+    return [Line(label, (*cells, *empty)) for label, cells in rows.items() if any(cells)]
+
+
+def _notes(models: Sequence["LinearModel"], headings: Sequence[str]) -> list[str]:
+    """Footnotes; each once, with the headings of its models where it is not of all."""
+    notes = []
+    for text_of in (_meaning, _significance, _doubts, _guarantee):
+        by_text: dict[str, list[str]] = {}
+        for model, heading in zip(models, headings, strict=False):
+            by_text.setdefault(text_of(model), []).append(heading)
+        notes += [
+            text if len(by_text) == 1 else f"{', '.join(whose)}: {text}" for text, whose in by_text.items() if text
+        ]
+    if len(models) > 1 and all(model.privacy.private for model in models):
+        epsilon, delta = (sum(getattr(model.privacy, name) for model in models) for name in ("epsilon", "delta"))
+        notes.append(
+            f"Where all models are of the same people, they have epsilon {epsilon:.3g} and delta {delta:.2g} together, "
+            "at most."
+        )
+    return notes
+
+
+def _guarantee(model: "LinearModel") -> str:
+    if not model.privacy.private:
+        return model.privacy.statement()
+    person = model.privacy.guarantee.protects
+    return (
+        f"Differential privacy of each person, with epsilon and delta as stated; neighbours: {person.adjacency}, "
+        f"{person.at_most} a person. Noise: {model.privacy.noise}."
+    )
+
+
+def _meaning(model: "LinearModel") -> str:
+    text = estimand_of(model)
+    return f"Effects are {text}." if text and model.effects else ""
+
+
+def _significance(model: "LinearModel") -> str:
+    if all(effect.interval is None for effect in model.effects):
+        return ""
+    level = f"{FAMILY_WISE_LEVEL:.0%}".replace("%", " %")
+    return (
+        f"{SIGNIFICANT} significant at the {level} family-wise level (Bonferroni over all features); p-values are not "
+        f"adjusted. Brackets are {INTERVAL_HEADING}s, which allow for privacy noise."
+    )
+
+
+def _doubts(model: "LinearModel") -> str:
+    reasons = [f"{', '.join(names)}: {doubt.reason}" for doubt, names in doubtful(model.effects).items()]
+    if any(effect.verdict is Verdict.NOT_TRUSTED for effect in model.effects):
+        reasons = reasons or [model.reason or "nothing was learned"]
+    return f"{NOT_RELIABLE} not reliable, so without an interval: {'; '.join(reasons)}." if reasons else ""

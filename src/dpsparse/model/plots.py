@@ -1,0 +1,127 @@
+"""Pictures of released numbers by matplotlib, as Axes: effects, and calibration."""
+
+import io
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from dpsparse.html import Html, figure, number
+from dpsparse.inference.intervals import SHOWN_PERCENT
+from dpsparse.model.effect import Effect, Verdict
+from dpsparse.model.odds import odds_ratio
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from dpsparse.algorithms.evaluation_outcomes import Decile
+    from dpsparse.model.released import LinearModel
+
+# Letters of a line of a label, and lines of a label: longer names end in dots.
+_LABEL_WIDTH, _LABEL_LINES = 32, 3
+# Inches of a line of a label, of what is above and below all of them, and of the width of a picture.
+_LINE, _AROUND, _WIDTH = 0.26, 1.3, 7.0
+# Dots per inch of a picture on a screen.
+_SCREEN = 72
+# Numbers beyond these have no place on an axis.
+_LARGEST, _LARGEST_LOG = 1e100, 200.0
+
+
+@dataclass(frozen=True)
+class ScaledEffect:
+    """An effect for a step as large as its feature's scale, so that effects of different units share an axis."""
+
+    effect: Effect
+    scale: float
+    value: float
+    interval: tuple[float, float] | None
+
+
+def scaled_effects(model: "LinearModel", per: Literal["scale", "unit"] = "scale") -> list[ScaledEffect]:
+    """The effects, each for a step of its feature's scale, learned or public; of 1 where there is none, or per unit."""
+    scaled = []
+    for effect, place in zip(model.effects, model._places, strict=True):
+        scale = (effect.scale or model.features[place].scale or 1.0) if per == "scale" else 1.0
+        ends = effect.interval
+        interval = None if ends is None else (ends[0] * scale, ends[1] * scale)
+        scaled.append(ScaledEffect(effect, scale, effect.value * scale, interval))
+    return scaled
+
+
+def plot_effects(model: "LinearModel", axes: "Axes | None" = None, per: Literal["scale", "unit"] = "scale") -> "Axes":
+    """A forest plot: full dots are significant, hollow ones are not, crosses have no interval."""
+    import matplotlib.pyplot as plt
+    from matplotlib.ticker import FuncFormatter, LogLocator
+
+    if per not in ("scale", "unit"):
+        raise ValueError(f"per={per!r} must be 'scale' or 'unit'")
+    rows = scaled_effects(model, per)
+    labels = [_label(row) for row in rows]
+    heights = [label.count("\n") + 1.5 for label in labels]
+    if axes is None:
+        size = _WIDTH, _AROUND + _LINE * max(3.0, sum(heights))
+        axes = plt.subplots(figsize=size, layout="constrained")[1]
+    shown = odds_ratio if model.ratio else float
+    # Each label is in the middle of as many lines as it takes.
+    places = [sum(heights[:k]) + height / 2 for k, height in enumerate(heights)]
+    axes.axvline(shown(0.0), color="tab:gray", linewidth=1)
+    for row, place in zip(rows, places, strict=True):
+        significant = row.effect.verdict is Verdict.SIGNIFICANT
+        if row.interval is not None:
+            ends = [shown(end) for end in row.interval]
+            axes.plot(ends, [place, place], "-" if significant else "--", color="black", linewidth=1.5)
+        marker = "x" if row.interval is None else "o"
+        axes.plot(shown(row.value), place, marker, color="black", markerfacecolor="black" if significant else "white")
+    axes.set_yticks(places, labels, fontsize="small")
+    axes.set_ylim(sum(heights) + 0.2, -0.2)
+    if model.ratio:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda ratio, _: f"{ratio:g}"))
+        axes.xaxis.set_minor_formatter("")
+    of = f"{model.ratio}, {model.target}" if model.ratio else f"effect on {model.target}"
+    step = "for a step of one scale" if per == "scale" else "per one-unit increase"
+    axes.set_xlabel(textwrap.fill(f"{of}, {step}, with {SHOWN_PERCENT} intervals", 60))
+    return axes
+
+
+def _label(row: ScaledEffect) -> str:
+    """The name of a feature and its scale, on as many lines as it needs, and no more than a few."""
+    text = row.effect.feature if row.scale == 1 else f"{row.effect.feature} (per {number(row.scale)})"
+    return "\n".join(textwrap.wrap(text, _LABEL_WIDTH, max_lines=_LABEL_LINES, placeholder=" …") or [text])
+
+
+def effects_figure(model: "LinearModel") -> Html | None:
+    """The forest plot as an element of a page; None where there is nothing to draw, or numbers are too large for it."""
+    rows = scaled_effects(model)
+    numbers = [row.value for row in rows] + [end for row in rows for end in row.interval or ()]
+    if not model.explains or not numbers or not max(map(abs, numbers)) < (_LARGEST_LOG if model.ratio else _LARGEST):
+        return None
+    import matplotlib.pyplot as plt
+
+    drawn, png = plot_effects(model).get_figure(root=True), io.BytesIO()
+    assert drawn is not None  # axes of a plot have one
+    drawn.savefig(png, format="png", dpi=_SCREEN)
+    # A notebook would show it a second time.
+    plt.close(drawn)
+    words = f"The effects on {model.target}, for a step of one scale of each feature"
+    key = "Full dots are significant, hollow ones are not, crosses have no interval."
+    return figure(png.getvalue(), f"{words}. The table has them per unit.", f"{words}. {key}")
+
+
+def plot_calibration(calibration: "Sequence[Decile]", target: str, axes: "Axes | None" = None) -> "Axes":
+    """The share of yes against the predicted probability, in tenths of the records held out."""
+    import matplotlib.pyplot as plt
+
+    if axes is None:
+        axes = plt.subplots(figsize=(5, 5), layout="constrained")[1]
+    axes.plot([0, 1], [0, 1], color="tab:gray", linewidth=1, label="right on average")
+    predicted, observed = [each.predicted for each in calibration], [each.observed for each in calibration]
+    axes.vlines(predicted, [each.low for each in observed], [each.high for each in observed], color="black")
+    axes.plot(predicted, [each.value for each in observed], "o", color="black", label="records held out")
+    axes.set_xlabel(textwrap.fill(f"predicted probability that {target} is yes", 50))
+    axes.set_ylabel("share of yes")
+    axes.set_xlim(-0.02, 1.02)
+    axes.set_ylim(-0.02, 1.02)
+    axes.legend()
+    return axes

@@ -1,0 +1,153 @@
+"""The two parts of a model of a response that is mostly 0 and otherwise positive, and what they say together."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import expit
+
+from dpsparse.algorithms.overall_level import Level, Line, Parts
+from dpsparse.inference.significance import critical_value
+from dpsparse.model.effect import Effect
+
+if TYPE_CHECKING:
+    from dpsparse.model.released import LinearModel
+
+
+# By how many scales of a feature records with p near 1/2 typically differ from others, where p depends on it. Set by
+# `two_part.py`.
+TILT = 0.5
+
+
+@dataclass(frozen=True)
+class TwoParts:
+    """Whether a response is above 0, how much it is where it is, and the level of both together.
+
+    Parameters
+    ----------
+    whether : LinearModel
+        A logistic model of whether the response is above 0.
+    how_much : LinearModel
+        A linear model of the mean response among those above 0, with the offset of the level.
+    level : Level
+        What was released of the overall mean.
+    """
+
+    whether: "LinearModel"
+    how_much: "LinearModel"
+    level: Level
+
+    def predicted(self, predict: Callable[["LinearModel"], Any]) -> Any:
+        """Predictions of the overall mean, from those of the two lines."""
+        return self.combined(*(predict(part.for_statistic()) for part in (self.whether, self.how_much)))
+
+    def combined(self, odds: Any, amounts: Any) -> Any:
+        """Predictions of the overall mean, from log odds and from amounts."""
+        return expit(odds) * np.clip(amounts, 0.0, None)
+
+    def at_zero(self) -> float:
+        """The prediction where all features are 0."""
+        return float(self.predicted(lambda line: np.float64(line.intercept)))
+
+    def changed(self, change: Callable[["LinearModel"], "LinearModel"]) -> "TwoParts":
+        """The same with both models changed in the same way."""
+        return replace(self, whether=change(self.whether), how_much=change(self.how_much))
+
+    def effects(self) -> tuple[Effect, ...]:
+        """Average marginal effects on the overall mean, of the features that either part selected."""
+        return tuple(self._effects())
+
+    @property
+    def noise_floor(self) -> float | None:
+        """The smallest significant effect of a feature of typical error, for a step of its scale; None without any."""
+        effects = [effect for effect in self.effects() if effect.interval is not None]
+        errors = [_error(effect) * self._scale(effect) for effect in effects]
+        return critical_value(len(self.whether.features)) * float(np.median(errors)) if errors else None
+
+    def _scale(self, effect: Effect) -> float:
+        (place,) = self.whether.places_of([effect.feature])
+        return effect.scale or self.whether.features[place].scale or 1.0
+
+    def _effects(self) -> Iterator[Effect]:
+        odds, amounts = ({each.feature: each for each in part.effects} for part in (self.whether, self.how_much))
+        height = critical_value(len(self.whether.features))
+        for name in dict.fromkeys([*amounts, *odds]):
+            yield self._effect(name, odds.get(name), amounts.get(name), height)
+
+    def _effect(self, name: str, odds: Effect | None, amounts: Effect | None, height: float) -> Effect:
+        level, seen = self.level, [each for each in (odds, amounts) if each is not None]
+        # A feature that a part has not selected has no effect in it, as in a fit of the selected ones without privacy.
+        g, b = (each or Effect(name, 0.0, 0.0, 0.0) for each in (odds, amounts))
+        unit = amounts if amounts is not None and amounts.scale is not None else seen[0]
+        effect = Effect(
+            name, level.mean_slope * g.coef + level.share * b.coef, center=unit.center, scale=unit.scale, trusted=False
+        )
+        doubt = next((each.doubt for each in seen if each.interval is None), None)
+        if any(each.interval is None for each in seen):
+            return replace(effect, doubt=doubt)
+        estimate = level.mean_slope * _estimate(g) + level.share * _estimate(b)
+        error = math.hypot(
+            level.mean_slope * _error(g),
+            level.share * _error(b),
+            _estimate(g) * self._slope_error,
+            _estimate(b) * self._share_error,
+        )
+        clear = abs(estimate) > height * error
+        return replace(effect, estimate=estimate, standard_error=error, clear=clear, trusted=True)
+
+    @property
+    def _slope_error(self) -> float:
+        """The standard error of the mean of p (1 - p) mu: that of its level, and what errors of effects on mu add.
+
+        Records with p near 1/2 differ in a feature from others, by `TILT` of its scales.
+        """
+        errors = (self._scale(effect) * (effect.standard_error or 0.0) for effect in self.how_much.effects)
+        return math.hypot(self.level.mean_slope_error, TILT * self.level.variance * math.hypot(*errors))
+
+    @property
+    def _share_error(self) -> float:
+        level = self.level
+        return math.hypot(level.share_noise, math.sqrt(level.share * (1 - level.share) / level.n_records))
+
+
+def _estimate(effect: Effect) -> float:
+    assert effect.estimate is not None
+    return effect.estimate
+
+
+def _error(effect: Effect) -> float:
+    assert effect.standard_error is not None
+    return effect.standard_error
+
+
+def at_level(how_much: "LinearModel", level: Level) -> "LinearModel":
+    """A model of amounts with the offset of the level."""
+    low, high = how_much.prediction_range or (-math.inf, math.inf)
+    moved = how_much.constant_prediction + level.offset
+    within = (min(low, moved), max(high, moved)) if how_much.prediction_range is not None else None
+    return replace(
+        how_much,
+        intercept=how_much.intercept + level.offset,
+        constant=moved,
+        prediction_range=within,
+        median_shift=None,
+    )
+
+
+def parts_of(whether: "LinearModel", how_much: "LinearModel") -> Parts:
+    """The released numbers of two fitted parts that releases about the overall mean need."""
+    whether, how_much = whether.for_statistic(), how_much.for_statistic()
+    low, high = how_much.prediction_range or (0.0, math.inf)
+    share = float(expit(whether.constant_prediction))
+    # Amounts are above 0, and so is the distance of most of them from their centre, whatever noise says of their mean.
+    typical = max(how_much.constant_prediction, how_much.response_scale or 0.0)
+    return Parts(_line(whether), _line(how_much), max(low, 0.0), max(high, 0.0), typical, share)
+
+
+def _line(model: "LinearModel") -> Line:
+    effects = tuple(effect.coef for effect in model.effects)
+    centers = tuple(float(model.all_centers[place]) for place in model._places)
+    constant = model.intercept + sum(effect * center for effect, center in zip(effects, centers, strict=True))
+    return Line(tuple(model._places), centers, effects, tuple(effect.value for effect in model.effects), constant)

@@ -1,0 +1,55 @@
+"""The column that says whose row it is: chosen in step 2, told from then on, and given to the fit."""
+
+import pandas as pd
+import pytest
+
+
+@pytest.fixture
+def panel(client, data, csv):
+    """Three rows a patient."""
+    frame = pd.read_csv(data / "people.csv")
+    frame.assign(patient=[f"p{k // 3}" for k in range(len(frame))]).to_csv(data / "visits.csv", index=False)
+    client.choose("visits.csv")
+    return len(frame)
+
+
+def test_the_page_speaks_of_people(client, work, panel):
+    client.columns("cost", drop=["id"], person="patient")
+    people = -(-panel // 3)
+    assert work.draft.settings.person == "patient"
+    assert (work.facts.n_records, work.facts.n_people) == (panel, people)
+    page = client.get("/accuracy").text
+    for words in (f"{people:,}, by patient", f"With {people:,} people", "With how many people", "for whole people"):
+        assert words in page
+    client.grant()
+    client.plan()
+    assert "to each person, whatever number of rows they have" in client.get("/spend").text
+    # Another table without this column forgets it.
+    assert "patient" in client.choose("people.csv").text
+    assert work.draft.settings.person is None
+
+
+@pytest.mark.parametrize(
+    ("person", "told"), [("nobody", "there is no column"), ("cost", "both the response and the column of people")]
+)
+def test_a_column_that_cannot_be_it_is_refused(client, work, panel, person, told):
+    assert told in client.columns("cost", drop=["id"], person=person).text
+    assert work.draft.settings.person is None
+
+
+def test_two_parts_by_person_are_refused_before_a_forecast(client, work, panel):
+    told = client.columns("cost", drop=["id"], person="patient", family="two-part").text
+    assert "not fitted by person" in told
+    assert work.draft.settings.person is None
+
+
+@pytest.mark.slow
+def test_a_fit_is_by_person(client, work, ended, panel):
+    client.columns("cost", drop=["id"], person="patient")
+    client.grant()
+    client.plan(epsilon="2", sparsity="2")
+    report = ended(client.spend())
+    model = work.jobs.all()[0].model
+    assert (model.privacy.n_records, model.privacy.guarantee.rows) == (-(-panel // 3), panel)
+    assert f"{-(-panel // 3):,} people with {panel:,} rows" in client.get(f"{report.path}/report").text
+    assert 'person="patient"' in client.get(f"{report.path}/fit_again.py").text

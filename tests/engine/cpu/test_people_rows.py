@@ -1,0 +1,172 @@
+"""Sums over people: terms of whole people, within the bounds of one record, wherever their rows lie."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from dpsparse.engine import config, queries, scores
+from dpsparse.engine.cpu.dense_rows import DenseRows
+from dpsparse.engine.cpu.people_rows import PeopleRows
+from dpsparse.engine.cpu.sparse_rows import SparseRows
+from dpsparse.engine.people import People
+from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer
+from dpsparse.engine.refusals import NOT_FINITE, ROWS_CHANGED
+from dpsparse.engine.vector_sums import GRAM_LEVELS, VECTOR_LEVELS
+
+N, D = 60, 5
+QUANTIZERS = (Quantizer(1.5), Quantizer(1e-9, 0.2))
+
+
+def numbers(seed=0):
+    return np.random.default_rng(seed).integers(0, 17, N)
+
+
+def table(seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.standard_t(2, (N, D)), rng.standard_t(2, N) * 3
+
+
+def opened(rows, people, constant=True):
+    session = PeopleRows(rows, people).session(QUANTIZERS, constant=constant, check_finite=False)
+    for feature in (1, 3):
+        session.add(feature)
+    return session
+
+
+TERMS = {
+    factor: scores.Terms(factor, np.array([[1.0, 0.2, 0.0], [0.0, 1.0, 0.5], [0.3, 0.0, 1.0]]), [0, 1, 2], 0.1,
+                         np.array([0.2, 0.5, -0.3]), tau=1.2)
+    for factor in ("score", "slope", "row")
+}  # fmt: skip
+MODEL = (0.1, np.array([0.2, 0.5, -0.3]))
+# Each query with its public numbers, and the largest l2 norm of a person's term in levels (None for counts).
+QUERIES = [
+    (queries.residual_counts, (*MODEL, np.array([-1.0, 0.0, 2.0])), None),
+    (queries.column_counts, (1, np.array([-1.0, 0.0, 2.0])), None),
+    (queries.product_sums, ([1, 2], 2.0), VECTOR_LEVELS),
+    (queries.mean_sums, (1, 0.1, 2.0, 3.0), VECTOR_LEVELS),
+    (queries.gain_sums, (*MODEL, 2.0, 0.5), VECTOR_LEVELS),
+    (queries.calibration_sums, (*MODEL, 0.1, 2.0, 3.0), VECTOR_LEVELS),
+    (queries.mean_residual_sums, (*MODEL, 1.0), VECTOR_LEVELS),
+    (queries.gradient_sums, (*MODEL, 1.0, [0, 1, 2], 1.0, 2.0), VECTOR_LEVELS),
+    (queries.gram_sums, ([0, 1, 2], 1.0, 2.0), GRAM_LEVELS**2),
+    (queries.jacobian_sums, (*MODEL, 1.0, [0, 1, 2], 1.0, 2.0), GRAM_LEVELS**2),
+    (queries.variance_sums, (*MODEL, 1.0, [0, 1, 2], 1.0, 2.0), GRAM_LEVELS**2),
+    (scores.norm_counts, (TERMS["score"], np.array([0.5, 1.0, 4.0, np.inf])), None),
+    (scores.norm_counts, (TERMS["slope"], np.array([0.5, 1.0, 4.0, np.inf])), None),
+    (scores.norm_counts, (TERMS["row"], np.array([0.5, 1.0, 4.0, np.inf])), None),
+    (scores.clipped_sums, (TERMS["score"], 1.5, 0.7, 0.4), VECTOR_LEVELS),
+    (scores.second_moment_sums, (TERMS["score"], 1.5), GRAM_LEVELS**2),
+    (scores.second_moment_sums, (TERMS["slope"], 1.5), GRAM_LEVELS**2),
+]
+NAMES = [f"{query.__name__} {getattr(public[0], 'factor', '')}" for query, public, _ in QUERIES]
+
+
+def flat(result):
+    return np.concatenate([np.ravel(each) for each in (result if isinstance(result, tuple) else (result,))])
+
+
+@pytest.mark.parametrize(("query", "public", "bound"), QUERIES, ids=NAMES)
+def test_sums_are_those_of_single_people_and_no_person_exceeds_the_bound_of_a_record(query, public, bound):
+    X, y = table()
+    X[3], y[5] = np.nan, np.nan
+    people = People.of(numbers())
+    whole = opened(DenseRows(X, y), people).evaluate(query, *public)
+    total = 0
+    for person in range(people.n_people):
+        mine = np.flatnonzero(people.number != person)
+        alone = y.copy()
+        alone[mine] = np.nan
+        term = flat(opened(DenseRows(X, alone), people).evaluate(query, *public))
+        total = total + term
+        if bound is None:
+            assert set(term.tolist()) <= {0, 1}
+        else:
+            size = term[:-1] if query is queries.gradient_sums else term
+            assert np.linalg.norm(size.astype(float)) <= bound
+    assert (flat(whole) == total).all()
+
+
+@pytest.mark.parametrize(("query", "public", "bound"), QUERIES, ids=NAMES)
+def test_blocks_and_the_places_of_rows_change_no_bit(query, public, bound):
+    X, y = table()
+    person = numbers()
+    whole = opened(DenseRows(X, y), People.of(person)).evaluate(query, *public)
+    with config.configured(least_query_records=1, most_query_records=4, block_bytes=100):
+        in_blocks = opened(DenseRows(X, y), People.of(person)).evaluate(query, *public)
+    order = People.of(person).order
+    together = opened(DenseRows(X[order], y[order]), People.of(person[order])).evaluate(query, *public)
+    assert (flat(whole) == flat(in_blocks)).all()
+    assert (flat(whole) == flat(together)).all()
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_scores_of_features_are_clipped_sums_of_people(compiled):
+    X, y = table()
+    X[4] = np.nan
+    people = People.of(numbers())
+    with config.configured(compiled=compiled, block_bytes=200):
+        session = opened(DenseRows(X, y), people)
+        found = session.scores(0.1, np.array([0.2, 0.5, -0.3]), 1.0, 0.25)
+    session = opened(DenseRows(X, y), people)
+    weights = np.concatenate(list(session._per_block(queries.pick_weights, *MODEL, 1.0, 0.25)))
+    most = FEATURE_LEVELS * WEIGHT_LEVELS
+    for quantizer, sums in zip(QUANTIZERS, found, strict=True):
+        levels = quantizer.levels(X[people.order])
+        expected = np.zeros(D)
+        for first, last in zip(people.starts[:-1], people.starts[1:], strict=True):
+            person = (levels[first:last] * weights[first:last, None]).sum(0) * (1 / np.sqrt(float(last - first)))
+            expected += np.trunc(np.clip(person, -most, most))
+        assert (sums == expected).all()
+
+
+def test_every_storage_has_the_same_bits():
+    X, y = table()
+    X[abs(X) < 0.5] = 0.0
+    people = People.of(numbers())
+    storages = [
+        DenseRows(X, y),
+        DenseRows(np.asfortranarray(X), y),
+        SparseRows.of(sparse.csr_matrix(X), y),
+    ]
+    sessions = [opened(rows, people) for rows in storages]
+    first = sessions[0].scores(*MODEL, 1.0)
+    for session in sessions[1:]:
+        assert (session.scores(*MODEL, 1.0) == first).all()
+        for query, public, _ in QUERIES:
+            assert (flat(session.evaluate(query, *public)) == flat(sessions[0].evaluate(query, *public))).all()
+    thresholds = np.array([-1.0, 0.0, 1.0])
+    counts = [PeopleRows(rows, people).evaluate(queries.feature_counts, thresholds) for rows in storages]
+    assert all((each == counts[0]).all() for each in counts)
+    assert counts[0].max() <= people.n_people
+
+
+def test_parts_and_pairs_are_of_people():
+    X, y = table()
+    people = People.of(numbers())
+    rows = PeopleRows(DenseRows(X, y), people)
+    assert rows.n_records == people.n_people
+    assert rows.differences().n_records == people.n_people // 2
+    parts = [rows.part(index, 3) for index in range(3)]
+    assert sum(part.n_records for part in parts) == people.n_people
+    held = [set(part._rows.y.tolist()) for part in parts]
+    assert set.union(*held) == set(y.tolist())
+    assert sum(map(len, held)) == N
+
+
+def test_all_rows_are_checked_not_only_those_that_stand_for_people():
+    X, y = table()
+    people = People.of(numbers())
+    other = np.setdiff1d(np.arange(N), people.order[people.chosen])[0]
+    X[other, 2] = np.inf
+    rows = PeopleRows(DenseRows(X, y), people)
+    for quantizers in ((), QUANTIZERS):
+        with pytest.raises(ValueError, match="finite") as refused:
+            rows.session(quantizers)
+        assert str(refused.value) == NOT_FINITE
+
+
+def test_rows_and_ids_of_other_lengths_are_refused():
+    X, y = table()
+    with pytest.raises(ValueError, match=ROWS_CHANGED[:20]):
+        PeopleRows(DenseRows(X, y), People.of(np.zeros(3, dtype=int)))

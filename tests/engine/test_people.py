@@ -1,0 +1,61 @@
+"""Whose rows are whose, and the sums over each person's rows."""
+
+import numpy as np
+import pytest
+
+from dpsparse.engine.people import People
+
+NUMBERS = [[0, 0, 1, 1, 1], [5, 2, 5, 9, 2, 5], [3, 1, 2], [7, 7], [1, 2, 3, 1, 2, 3, 1]]
+
+
+@pytest.mark.parametrize("numbers", NUMBERS)
+def test_people_are_in_the_order_of_their_first_rows_and_their_rows_as_they_come(numbers):
+    people = People.of(np.array(numbers))
+    ranks = {number: rank for rank, number in enumerate(dict.fromkeys(numbers))}
+    assert people.number.tolist() == [ranks[number] for number in numbers]
+    for person in range(people.n_people):
+        rows = people.order[people.starts[person] : people.starts[person + 1]]
+        assert rows.tolist() == [row for row, number in enumerate(numbers) if ranks[number] == person]
+
+
+def test_one_row_stands_for_each_person_and_rows_of_all_places_do():
+    people = People.of(np.repeat(np.arange(1_000), 4))
+    places = people.chosen - people.starts[:-1]
+    assert np.bincount(places, minlength=4).min() > 200
+    assert (people.number[people.order[people.chosen]] == np.arange(1_000)).all()
+
+
+def test_which_row_stands_for_a_person_follows_from_numbers_of_rows_alone():
+    first, second = People.of(np.array([0, 1, 0, 1, 1])), People.of(np.array([8, 3, 8, 3, 3]))
+    assert (first.chosen == second.chosen).all()
+
+
+def test_public_numbers_of_rows():
+    rows = People.of(np.array([0, 1, 1, 1, 1])).rows
+    assert (rows.mean, rows.root, rows.many) == (2.5, 1.5, True)
+    # Of 9 people one has 91 rows, where the mean is 11: they count as 22.
+    many = People.of(np.repeat(np.arange(9), [1] * 8 + [91]))
+    assert many.weights[:8].tolist() == [1.0] * 8
+    assert (many.weights[8] * 91, many.rows.mean) == (pytest.approx(22.0), pytest.approx(30 / 9))
+    assert People.of(np.array([4, 2])).rows.many is False
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 100])
+def test_blocks_hold_whole_people(size):
+    held = People.of(np.array([0, 0, 0, 1, 2, 2, 3])).held()
+    blocks = held.blocks(size)
+    assert [block.start for block in blocks[1:]] == [block.stop for block in blocks[:-1]]
+    assert (blocks[0].start, blocks[-1].stop) == (0, 7)
+    values = np.arange(14.0).reshape(2, 7)
+    parts = [held.take(block) for block in blocks]
+    sums = [part.sums(values[:, block]) for part, block in zip(parts, blocks, strict=True)]
+    assert (np.concatenate(sums, axis=1) == held.sums(values)).all()
+    chosen = np.concatenate([part.chosen + block.start for part, block in zip(parts, blocks, strict=True)])
+    assert (chosen == held.chosen).all()
+    assert {block.start for block in blocks} <= set(held.starts.tolist())
+
+
+def test_sums_and_what_is_given_to_each_row():
+    held = People.of(np.array([0, 0, 1])).held()
+    assert held.sums(np.array([1.0, 2.0, 4.0])).tolist() == [3.0, 4.0]
+    assert held.each(np.array([5.0, 6.0])).tolist() == [5.0, 5.0, 6.0]

@@ -1,0 +1,147 @@
+"""`fit(X, y)` on frames with text: the same fit as `read_table` makes, from declared types alone."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from dpsparse import (
+    PrivateSparseClassifier,
+    PrivateSparsePoissonRegressor,
+    PrivateSparseRegressor,
+    PrivateSparseTwoPartRegressor,
+    evaluate,
+    fit_and_evaluate,
+    read_table,
+    tune,
+)
+from dpsparse.data.raw_data import frame_with_text
+from dpsparse.model.json_file import as_dict
+
+RNG = np.random.default_rng(0)
+N = 2_000
+FRAME = pd.DataFrame(
+    {
+        "age": RNG.normal(50, 15, N),
+        "smoker": RNG.random(N) < 0.2,
+        "region": RNG.choice(["north", "south", "east"], N),
+        "seen": pd.Timestamp("2024-01-01") + pd.to_timedelta(RNG.integers(0, 700, N), unit="D"),
+    }
+)
+FRAME.loc[:20, "age"] = np.nan
+FRAME.loc[10:30, "region"] = None
+COST = pd.Series(9_000 * FRAME.smoker + 4_000 * (FRAME.region == "east") + RNG.normal(0, 500, N), name="cost")
+ILL = np.where(RNG.random(N) < 0.2 + 0.6 * FRAME.smoker, "ill", "well")
+pytestmark = pytest.mark.filterwarnings("ignore:random_state", "ignore:With n=")
+
+
+def regressor(**options):
+    return PrivateSparseRegressor(sparsity=2, epsilon=4.0, estimand="typical", random_state=0, **options)
+
+
+def published(estimator):
+    content = as_dict(estimator.released_)
+    return {name: each for name, each in content.items() if name not in ("context", "target")}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("X", "y"),
+    [
+        (FRAME, COST),
+        (FRAME.astype({"region": "category"}), COST.to_numpy()),
+        (FRAME.set_index(np.arange(N)[::-1]), COST.tolist()),
+        (pl.from_pandas(FRAME), pl.from_pandas(COST)),
+        (pa.Table.from_pandas(FRAME), pa.chunked_array([COST.to_numpy()])),
+        (FRAME, COST.to_frame()),
+    ],
+    ids=["pandas", "categories", "labels of rows", "polars", "arrow", "one column"],
+)
+def test_a_frame_and_its_responses_are_fitted_as_read_table_reads_them(X, y):
+    expected = regressor().fit(read_table(FRAME.assign(cost=COST), "cost"))
+    fitted = regressor().fit(X, y)
+    assert published(fitted) == published(expected)
+    np.testing.assert_array_equal(fitted.predict(X), expected.predict(FRAME))
+
+
+def test_responses_have_a_name_that_no_column_has():
+    assert regressor().fit(FRAME, COST).released_.target == "cost"
+    assert regressor().fit(FRAME, COST.to_numpy()).released_.target == "y"
+    assert regressor().fit(FRAME.rename(columns={"age": "y"}), COST.rename("seen")).released_.target == "response"
+
+
+@pytest.mark.parametrize(
+    ("y", "positive", "classes"),
+    [(ILL, "ill", ["not ill", "ill"]), (ILL == "ill", None, [0, 1]), (np.where(ILL == "ill", 7, 3), 7, ["not 7", "7"])],
+    ids=["text", "truths", "numbers"],
+)
+def test_a_classifier_reads_labels_of_any_type(y, positive, classes):
+    model = PrivateSparseClassifier(sparsity=1, epsilon=4.0, positive=positive, random_state=0).fit(FRAME, y)
+    assert model.classes_.tolist() == classes
+    assert {effect.feature for effect in model.released_.effects} == {"smoker"}
+    assert model.score(FRAME, y) > 0.7
+
+
+def test_only_declared_types_decide():
+    numbers = FRAME[["age", "smoker"]]
+    assert not frame_with_text(numbers)
+    assert not frame_with_text(numbers.to_numpy())
+    assert not frame_with_text(pl.from_pandas(numbers))
+    assert not frame_with_text(pa.Table.from_pandas(numbers))
+    for name in ("region", "seen"):
+        assert frame_with_text(FRAME[[name]])
+        assert frame_with_text(pl.from_pandas(FRAME[[name]]))
+        assert frame_with_text(pa.Table.from_pandas(FRAME[[name]]))
+    # No cell is looked at.
+    assert frame_with_text(FRAME.iloc[:0])
+
+
+def test_what_is_public_and_wrong_is_refused_before_anything_is_spent():
+    with pytest.raises(ValueError, match="read_table"):
+        regressor(feature_scale=1.0).fit(FRAME, COST)
+    with pytest.raises(ValueError, match="same number of rows"):
+        regressor().fit(FRAME, COST[:-1])
+    with pytest.raises(ValueError, match="y is missing"):
+        regressor().fit(FRAME)
+
+
+def test_row_wise_steps_may_come_first():
+    def with_decade(frame):
+        return frame.assign(decade=(frame.age // 10).astype(object))
+
+    pipeline = make_pipeline(FunctionTransformer(with_decade), regressor()).fit(FRAME, COST)
+    assert "decade" in {feature.column for feature in pipeline[-1].released_.features}
+    assert pipeline.predict(FRAME).shape == (N,)
+
+
+@pytest.mark.slow
+def test_evaluations_and_tuning_take_such_frames():
+    fitted = fit_and_evaluate(regressor(), FRAME, COST)
+    assert fitted.evaluation.improvement.low > 0
+    assert evaluate(regressor().fit(FRAME, COST), FRAME, COST, epsilon=1.0).improvement.low > 0
+    assert tune([regressor(), regressor().set_params(sparsity=1)], FRAME, COST).estimator.sparsity in (1, 2)
+
+
+def test_people_and_exposures_are_columns_of_the_frame():
+    rows = FRAME.assign(who=np.arange(N) // 2, years=1.0 + np.arange(N) % 2)
+    by_person = regressor().fit(rows, COST, person="who").released_
+    assert (by_person.privacy.n_records, by_person.privacy.guarantee.rows) == (N // 2, N)
+    assert "who" not in {feature.column for feature in by_person.features}
+    with pytest.raises(ValueError, match="person must be the name of a column"):
+        regressor().fit(FRAME, COST, person=np.arange(N))
+    visits = RNG.poisson(rows.years * np.exp(1.0 * rows.smoker))
+    counts = PrivateSparsePoissonRegressor(sparsity=1, epsilon=4.0, exposure="years", random_state=0)
+    assert counts.fit(rows, visits).released_.exposure == "years"
+    with pytest.raises(ValueError, match="exposure must be the name of a column"):
+        PrivateSparsePoissonRegressor().fit(FRAME, visits, exposure=rows.years.to_numpy())
+
+
+def test_two_parts_read_such_frames():
+    parts = PrivateSparseTwoPartRegressor(sparsity=1, epsilon=4.0, random_state=0).fit(FRAME, COST.clip(lower=0))
+    assert parts.released_.parts is not None
+    assert parts.effects_.variable.tolist()[:1] == ["smoker"]
+    with pytest.raises(ValueError, match="two parts"):
+        parts.vcov()

@@ -1,0 +1,132 @@
+"""Tables for papers: rows, marks and footnotes, and names that a format would read as its own."""
+
+import io
+from dataclasses import replace
+
+import docx
+import pytest
+
+from dpsparse import compare_models
+from dpsparse.families.estimands import LOG_ODDS
+from dpsparse.io.table_features import Feature
+from dpsparse.model.effect import Effect
+from dpsparse.model.variables import Variable
+
+
+def labels(table):
+    return [line.label for line in table.lines]
+
+
+def cells(table, label):
+    return next(line.cells for line in table.lines if line.label == label)
+
+
+def test_one_model_has_effects_intervals_and_p_values(region):
+    table = compare_models([region])
+    assert table.headings == ("Effect", "95 % interval", "p-value")
+    assert labels(table) == ["age", "region", "south", "north", "east"]
+    assert cells(table, "age")[0] == "2.1*"
+    assert cells(table, "south") == ("reference", "", "")
+    assert cells(table, "east") == ("1†", "-", "-")
+    assert [line.is_level for line in table.lines] == [False, False, True, True, True]
+
+
+def test_models_stand_side_by_side_with_their_own_reference(region):
+    other = replace(
+        region,
+        features=(Feature("region", category="south"), Feature("size")),
+        effects=(Effect("region=south", 5.0, 5.0, 1.0), Effect("size", 1.0, 1.0, 0.1)),
+        baselines={"region": "north"},
+        variables=(Variable("region", ("region=south",), 0.03, False),),
+        correlations=None,
+    )
+    table = compare_models([region, other], names=["A", "B"])
+    assert table.headings == ("A", "B")
+    assert cells(table, "region") == ("", "p = 0.030")
+    assert cells(table, "south") == ("reference", "5")
+    assert cells(table, "north") == ("-3.2", "reference")
+    assert cells(table, "size") == ("", "1")
+    assert sum("reference" in line.cells for line in table.lines) == 2
+    total = region.privacy.epsilon + other.privacy.epsilon
+    assert f"epsilon {total:.3g} and delta" in table.notes[-1]
+
+
+def test_an_effect_on_log_odds_is_shown_as_its_ratio_beside_others(region):
+    odds = replace(region, estimand=LOG_ODDS.name, classes=("no", "yes"))
+    single = compare_models([odds])
+    assert single.headings[0] == "Odds ratio"
+    assert cells(single, "age")[0] == "8.166*"
+    both = compare_models([region, odds])
+    assert both.lines[0].cells == ("effect", "odds ratio")
+    assert any(note.startswith("(2): Effects are on the log odds") for note in both.notes)
+
+
+def test_a_seeded_fit_says_so(fitted):
+    seeded = replace(fitted.released_, privacy=replace(fitted.released_.privacy, private=False))
+    table = compare_models([seeded, fitted.released_])
+    assert ("NOT PRIVATE", f"{fitted.released_.privacy.epsilon:.3g}") in [line.cells for line in table.facts]
+    assert any("NOT PRIVATE" in note for note in table.notes)
+    assert not any("together" in note for note in table.notes)
+
+
+def test_names_are_checked(region):
+    with pytest.raises(ValueError, match="names has 1 entries for 2 models"):
+        compare_models([region, region], names=["one"])
+    with pytest.raises(ValueError, match="empty"):
+        compare_models([])
+    with pytest.raises(TypeError, match="load_model"):
+        compare_models(["model.json"])
+
+
+def odd_names(fitted):
+    """A model whose names are LaTeX and Markdown."""
+    name, level = r"a_b|50% & #{x}^2 ~ \input{secret} $[", "*low* <b>\n`y`"
+    features = (Feature(name, category=level), Feature("z"))
+    effects = (Effect(features[0].name, 1.0, 1.0, 0.1), Effect("z", -2.0, -2.0, 0.1))
+    return replace(
+        fitted.released_, features=features, effects=effects, baselines={name: "[first]"}, correlations=((), (0.0,))
+    )
+
+
+def test_latex_escapes_what_it_would_read(fitted):
+    text = compare_models([odd_names(fitted)]).to_latex()
+    assert r"a\_b\textbar{}50\% \& \#\{x\}\textasciicircum{}2" in text
+    assert r"\textbackslash{}input\{secret\} \${[}" in text
+    assert r"\input" not in text
+    assert r"\quad {[}first]" in text
+    assert r"$-$2 & {[}$-$2.196" in text
+    assert text.count(r"\\") == len(odd_names(fitted).effects) + 2 + 1 + 5
+    assert text.count("{") == text.count("}")
+
+
+def test_markdown_escapes_what_it_would_read(fitted):
+    lines = compare_models([odd_names(fitted)]).to_markdown().splitlines()
+    rows = [line for line in lines if line.startswith("|")]
+    assert {line.replace(r"\|", "").count("|") for line in rows} == {5}
+    assert any(r"&emsp;\*low\* \<b\> \`y\`" in row for row in rows)
+    assert len({len(row) for row in rows}) == 1
+
+
+def test_a_long_name_is_folded_in_latex(fitted):
+    long = replace(fitted.released_, features=(Feature("x" * 60),), effects=(Effect("x" * 60, 1.0, 1.0, 0.1),))
+    assert r"\begin{tabular}{p{0.3\linewidth}rrr}" in long.to_latex()
+    assert r"\begin{tabular}{lrrr}" in fitted.to_latex()
+
+
+def test_word_has_the_rows_and_the_notes(tmp_path, region):
+    table = compare_models([region])
+    stream = io.BytesIO()
+    table.write_word(stream)
+    region.to_word(tmp_path / "table.docx")
+    for place in (stream, tmp_path / "table.docx"):
+        document = docx.Document(place)
+        (grid,) = document.tables
+        read = [tuple(cell.text for cell in row.cells) for row in grid.rows]
+        assert read[0] == ("", *table.headings)
+        assert read[1:] == [(line.label, *line.cells) for line in (*table.lines, *table.facts)]
+        assert [each.text for each in document.paragraphs][1:] == list(table.notes)
+
+
+def test_notebooks_show_it(region):
+    assert "<caption>Effects for y" in compare_models([region])._repr_html_()
+    assert str(compare_models([region])) == region.to_markdown()

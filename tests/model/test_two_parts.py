@@ -1,0 +1,141 @@
+"""A model in two parts: average marginal effects by the delta method, predictions, words, and the model file."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from dpsparse import PrivateSparseTwoPartRegressor, load_model, save_model
+from dpsparse.algorithms.overall_level import Level
+from dpsparse.model.effect import Effect, Verdict
+from dpsparse.model.two_parts import TILT, TwoParts, at_level
+from dpsparse.report.fit_page import fit_page
+from dpsparse.schema import FileError
+
+LEVEL = Level(40.0, 0.8, 100.0, 36.0, 38.0, 0.2, 0.3, 0.004, 20.0, 0.3, 0.2, 10_000.0)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((4_000, 4))
+    some = rng.random(4_000) < expit(X[:, 1])
+    cost = some * np.maximum(100 + 40 * X[:, 2], 5) * rng.exponential(1.0, 4_000)
+    options = {"sparsity": 2, "epsilon": 3.0, "feature_center": 0, "feature_scale": 1, "random_state": 0}
+    return PrivateSparseTwoPartRegressor(**options).fit(X, cost), X
+
+
+def parts_with(fitted, odds, amounts):
+    """The fitted parts with some effects, at a level."""
+    whether, how_much = fitted.released_.parts.whether, fitted.released_.parts.how_much
+    return TwoParts(replace(whether, effects=odds), replace(how_much, effects=amounts), LEVEL)
+
+
+def test_the_level_sets_the_offset():
+    off = 0.15 * 40
+    weight = off**2 / (off**2 + 0.8**2)
+    assert LEVEL.mean == pytest.approx(36 + 4 * weight)
+    assert LEVEL.offset == pytest.approx(4 * weight / 0.3)
+    assert LEVEL.mean_slope == pytest.approx(20 + (LEVEL.mean - 38) / 0.3 * 0.2)
+    of_mean = math.hypot(LEVEL.mean_error, 0.2) / 0.3 * 0.2
+    assert LEVEL.mean_slope_error == pytest.approx(math.hypot(0.3, of_mean))
+    # The error of the better of two estimates, by their precisions, beside that of sampling.
+    assert LEVEL.mean_error == pytest.approx(math.hypot((1 / (0.8**-2 + off**-2)) ** 0.5, 1.0))
+    assert replace(LEVEL, mean_noise=0.0).mean == pytest.approx(40)
+    assert replace(LEVEL, prediction=0.0).mean == pytest.approx(40 * weight)
+
+
+def test_marginal_effects_are_the_delta_method_s(fitted):
+    odds, amounts = Effect("1", 0.5, 0.6, 0.05), Effect("1", 20.0, 25.0, 4.0)
+    slope, share = LEVEL.mean_slope, LEVEL.share
+    (effect,) = parts_with(fitted[0], (odds,), (amounts,)).effects()
+    assert effect.estimate == pytest.approx(slope * 0.6 + share * 25)
+    assert effect.coef == pytest.approx(slope * 0.5 + share * 20)
+    # Numerical derivatives of slope g + share b, at independent errors.
+    of_slope = math.hypot(LEVEL.mean_slope_error, TILT * LEVEL.variance * 4.0)
+    of_share = math.hypot(0.004, math.sqrt(0.3 * 0.7 / 10_000))
+    at, errors = np.array([0.6, 25.0, slope, share]), np.array([0.05, 4.0, of_slope, of_share])
+    mean = lambda x: x[2] * x[0] + x[3] * x[1]  # noqa: E731
+    slopes = [(mean(at + 1e-6 * step) - mean(at - 1e-6 * step)) / 2e-6 for step in np.eye(4)]
+    assert effect.standard_error == pytest.approx(math.sqrt(((np.array(slopes) * errors) ** 2).sum()), rel=1e-5)
+    assert effect.verdict is Verdict.SIGNIFICANT
+
+
+def test_a_feature_of_one_part_has_no_effect_in_the_other(fitted):
+    odds, amounts = Effect("1", 0.5, 0.6, 0.05), Effect("2", 20.0, 25.0, 4.0)
+    first, second = parts_with(fitted[0], (odds,), (amounts,)).effects()
+    assert (first.feature, second.feature) == ("2", "1")
+    assert first.estimate == pytest.approx(LEVEL.share * 25)
+    assert second.estimate == pytest.approx(LEVEL.mean_slope * 0.6)
+
+
+def test_an_effect_that_cannot_be_trusted_in_a_part_is_not_trusted(fitted):
+    odds, amounts = Effect("1", 0.5, 0.6, 0.05), Effect("1", 20.0, trusted=False, doubt="no mean")
+    (effect,) = parts_with(fitted[0], (odds,), (amounts,)).effects()
+    assert (effect.interval, effect.doubt, effect.clear) == (None, "no mean", False)
+
+
+def test_predictions_are_the_product_and_never_below_0(fitted):
+    model, X = fitted
+    parts = model.released_.parts
+    far = np.vstack([X, 100 * X[:5], -100 * X[:5]])
+    expected = parts.whether.predict(far) * np.maximum(parts.how_much.predict(far), 0)
+    np.testing.assert_array_equal(model.predict(far), expected)
+    np.testing.assert_array_equal(model.released_.predict(far), expected)
+    assert (model.predict(far) >= 0).all()
+    assert model.released_.intercept == pytest.approx(model.predict(np.zeros((1, 4)))[0])
+    with pytest.raises(ValueError, match="predicts the mean"):
+        model.released_.predict(X, "median")
+
+
+def test_the_offset_moves_amounts(fitted):
+    how_much = fitted[0].released_.parts.how_much
+    moved = at_level(how_much, LEVEL)
+    assert moved.intercept - how_much.intercept == pytest.approx(LEVEL.offset)
+    low, high = at_level(replace(how_much, prediction_range=(0.0, 1.0)), LEVEL).prediction_range
+    assert low <= moved.constant_prediction <= high
+
+
+def test_summary_and_page_have_both_parts_and_the_level(fitted):
+    model = fitted[0].released_
+    for text in (model.summary(), fit_page(model), model.as_html()):
+        assert "Whether y is above 0" in text
+        assert "How much y is where it is above 0" in text
+        assert "verage marginal effects" in text
+    assert f"{model.constant_prediction:.3g}"[:3] in model.summary()
+
+
+def test_a_model_file_holds_it(fitted, tmp_path):
+    model, X = fitted
+    save_model(model, tmp_path / "model.json")
+    again = load_model(tmp_path / "model.json")
+    assert again == model.released_
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert again.effects == again.parts.effects()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda parts: parts.pop("level"), "lacks 'level'"),
+        (lambda parts: parts["level"].update(share=1.5), "must not be above 1"),
+        (lambda parts: parts["level"].update(n_records=0), "above 0"),
+        (lambda parts: parts["level"].update(mean_noise=-1), "mean_noise"),
+        (lambda parts: parts["level"].update(more=1), "unknown entry"),
+        (lambda parts: parts.update(more={}), "unknown entry"),
+        (lambda parts: parts["how_much"].update(classes=["0", "1"]), "'how_much' none"),
+        (lambda parts: parts["whether"]["effects"][0].update(feature="none such"), "none of the features"),
+        (lambda parts: parts["whether"].update(privacy={}), "unknown entry"),
+    ],
+)
+def test_a_file_with_other_parts_is_refused(fitted, tmp_path, change, words):
+    path = tmp_path / "model.json"
+    save_model(fitted[0], path)
+    content = json.loads(path.read_text())
+    change(content["parts"])
+    path.write_text(json.dumps(content))
+    with pytest.raises(FileError, match=words):
+        load_model(path)

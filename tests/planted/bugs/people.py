@@ -1,0 +1,115 @@
+"""Bugs to plant where people have several rows."""
+
+from planting import Bug
+
+CHECK = "replay of people"
+
+PEOPLE = (
+    Bug(
+        "a person's vectors clipped one by one and not their sum",
+        CHECK,
+        {
+            "engine.vector_sums:integer_vectors": [
+                ("xp.where(_squares(vectors) <= levels**2, vectors, 0.0)", "vectors"),
+            ],
+            "engine.queries:_clipped": [("vector_sums.clip_factor(vector_sums.norms(vectors), bound)", "_")],
+        },
+    ),
+    Bug(
+        "a person counted by every row",
+        CHECK,
+        {"engine.queries:Records.one_each": [("values if self.people is None else", "values if True else")]},
+    ),
+    Bug(
+        "splits by all rows",
+        CHECK,
+        {"engine.cpu.people_rows:PeopleRows.evaluate": [("self._standing.evaluate", "self._rows.evaluate")]},
+    ),
+    Bug(
+        "pairs of rows and not of people",
+        CHECK,
+        {"engine.cpu.people_rows:PeopleRows.differences": [("self._standing.differences", "self._rows.differences")]},
+    ),
+    Bug(
+        "a person's second moments checked row by row",
+        CHECK,
+        {
+            "engine.vector_sums:gram_sums": [("if people is not None:", "if False:")],
+            "engine.scores:second_moment_sums": [
+                (
+                    "people.each(scale)",
+                    "vector_sums.clip_factor(vector_sums.norms(vectors), bound)",
+                )
+            ],
+        },
+    ),
+    Bug(
+        "a person's sum for a feature not clipped",
+        CHECK,
+        {
+            "engine.cpu.people_rows:PeopleLevels.person_sums": [
+                ("float(FEATURE_LEVELS * WEIGHT_LEVELS)", "np.inf"),
+            ]
+        },
+    ),
+    Bug(
+        "a person's sum for a feature over fewer rows than there are",
+        CHECK,
+        {
+            "engine.cpu.people_rows:PeopleLevels.person_sums": [
+                ("1 / np.sqrt(held.sizes), most", "1 / np.sqrt(held.sizes), most * 3"),
+            ]
+        },
+    ),
+    Bug(
+        "scores clipped row by row",
+        CHECK,
+        {"engine.scores:clipped_sums": [("_person_scores(vectors, records.people)", "vectors")]},
+    ),
+    Bug(
+        "norms of rows and not of people",
+        CHECK,
+        {
+            "engine.scores:norm_counts": [
+                ('if people is None or terms.factor == "row":', "if True:"),
+                ("return records.counts_at_most(", "return vector_sums.counts_at_most("),
+            ]
+        },
+    ),
+    Bug(
+        "blocks that end within a person",
+        CHECK,
+        {
+            "engine.people:Held.blocks": [
+                (
+                    "np.unique(np.concatenate([[0], self.starts[places], self.starts[-1:]]))",
+                    "np.unique(np.concatenate([[0], np.arange(7, self.starts[-1], 7), self.starts[-1:]]))",
+                )
+            ],
+            "engine.people:Held.take": [
+                (
+                    "np.searchsorted(self.starts, [rows.start, rows.stop])",
+                    "np.searchsorted(self.starts, [rows.start, rows.stop], 'right') - [1, 0]",
+                ),
+                (
+                    "self.starts[first : last + 1] - rows.start",
+                    "np.clip(self.starts[first:last + 1] - rows.start, 0, rows.stop - rows.start)",
+                ),
+                (
+                    "self.chosen[first:last] - rows.start",
+                    "np.clip(self.chosen[first:last] - rows.start, 0, rows.stop - rows.start - 1)",
+                ),
+            ],
+        },
+    ),
+    Bug(
+        "ids that hash alike taken for one person",
+        CHECK,
+        {"data.person_ids:_numbered": [("first.setdefault(value, place)", "first.setdefault(hash(value) % 7, place)")]},
+    ),
+    Bug(
+        "the same id in two places taken for two people",
+        CHECK,
+        {"engine.people:People.of": [("np.unique(person,", "np.unique(np.cumsum(np.diff(person, prepend=-1) != 0),")]},
+    ),
+)

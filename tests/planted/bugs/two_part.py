@@ -1,0 +1,108 @@
+"""Bugs to plant where a response is modelled in two parts."""
+
+from planting import Bug
+
+CHECK = "replay of two parts"
+
+TWO_PART = (
+    Bug(
+        "records that have no amount dropped",
+        CHECK,
+        {
+            "estimators._two_part_fit:fit_array": [
+                (
+                    "rows = table.rows(responses_of(name, y))",
+                    "rows = table.rows(responses_of(name, y))\n"
+                    "        rows = rows.take(np.flatnonzero(~np.isnan(responses_of(name, y))))",
+                )
+            ]
+        },
+    ),
+    Bug(
+        "the second part not charged",
+        CHECK,
+        {
+            "estimators._two_part_fit:fit_array": [
+                (
+                    "share = _share(meter, plan, name)",
+                    "share = _share(meter, plan, name) if name == WHETHER else Meter(\n"
+                    "            plan.shares[name], n, meter.source\n"
+                    "        )",
+                )
+            ]
+        },
+    ),
+    Bug(
+        "the mean of responses that are not clipped",
+        CHECK,
+        {
+            "engine.two_part_sums:amount_sums": [
+                ("records.y.clip(0.0, bound)", "records.y.clip(0.0, None)"),
+                (".clip(0.0, 1.0)", ""),
+                (
+                    "return bounded_sums(records, [share - 0.5], 0.5)",
+                    "return np.array([np.nansum((share - 0.5) * 2**21)]).clip(-(2**60), 2**60).astype(np.int64)",
+                ),
+            ]
+        },
+    ),
+    Bug(
+        "amounts counted in every bin below theirs",
+        CHECK,
+        {
+            "algorithms.overall_level:_released": [
+                ("np.diff(counts, prepend=0)", "counts"),
+            ]
+        },
+    ),
+    Bug(
+        "means of both parts with vectors of any norm",
+        CHECK,
+        {
+            "engine.two_part_sums:mean_sums": [
+                (".clip(-slope_bound, slope_bound)", ""),
+                (
+                    "return bounded_sums(records, entries, MEANS_NORM)",
+                    "vectors = np.nan_to_num(np.stack(entries) * ~np.isnan(records.y), posinf=1e9, neginf=-1e9)\n"
+                    "        return (vectors * 2**20 / MEANS_NORM).clip(-(2**40), 2**40).sum(1).astype(np.int64)",
+                ),
+            ]
+        },
+    ),
+    Bug(
+        "the bound of responses from the largest one",
+        CHECK,
+        {
+            "engine.two_part_sums:amount_sums": [
+                ("inside = records.y.clip(0.0, bound)", "inside = records.y / np.nanmax(records.y) * bound"),
+            ]
+        },
+    ),
+    Bug(
+        "amounts about the mean of a batch",
+        CHECK,
+        {"engine.two_part_sums:Lines._line": [("column * float(effect)", "(column - column.mean()) * float(effect)")]},
+    ),
+    Bug(
+        "the mean response without its noise",
+        CHECK,
+        {
+            "algorithms.overall_level:_released": [
+                ("_share(mean) * clip.most", "_share(sums_of_y[0] / 2**21 / releases.n_responses) * clip.most"),
+                (
+                    "(mean,), mean_noise = releases.mean(releases.due(MEAN_RESPONSE), sums, 0.5)",
+                    "sums_of_y = sums\n    (mean,), mean_noise = releases.mean(releases.due(MEAN_RESPONSE), sums, 0.5)",
+                ),
+            ]
+        },
+    ),
+    Bug(
+        "the share above 0 as it is",
+        CHECK,
+        {
+            "estimators._two_part_fit:_publish": [
+                ("n_responses = float(rows.n_records)", "n_responses = float((rows.y > 0).sum())"),
+            ]
+        },
+    ),
+)
