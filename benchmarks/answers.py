@@ -15,6 +15,8 @@ level
 errors
     Squared error on a held-out fifth of a whole file, five variables selected, over that of OLS on the selected
     variables with all their levels, and over forward selection of as many variables.
+auto
+    Squared error on a held-out fifth of a whole file of ``sparsity="auto"``, over that of five variables.
 simulated
     y = 1 + b'x + exp(.5 x1) (lognormal noise less its mean): errors of effects must fall with n, intervals must hold b.
 permuted
@@ -47,7 +49,7 @@ POOLED_LIMITS, TABLE_LIMIT = (0.86, 0.97), 0.80
 WIDTH_LIMITS, WIDTH_FROM = {1.0: 2.2, 3.0: 1.6}, 4_000
 INTERVALS_LIMIT, INTERVALS_FROM = 0.85, 5_000
 LEVEL_BAND, LEVEL_LIMIT = (0.9, 1.1), 0.9
-FORWARD_LIMIT, PERMUTED_LIMIT = 1.25, 0.05
+FORWARD_LIMIT, AUTO_LIMIT, PERMUTED_LIMIT = 1.25, 1.05, 0.05
 FEW = 1_000
 WORKED = "MedExp"
 
@@ -170,6 +172,19 @@ def errors(run):
             }  # fmt: skip
 
 
+def auto(run):
+    """Squared errors of "auto" over those of a fixed number of variables."""
+    for epsilon in run.epsilons:
+        for name, table in run.tables.items():
+            found = run.each(fits.auto, table, epsilon, run.sparsity)
+            over = ratio_of_sums(column(found, "auto"), column(found, "fixed"))
+            yield {
+                "table": name, "records": len(fits.frames(table)), "epsilon": epsilon, "fits": len(found),
+                "over_mean": ratio_of_sums(column(found, "auto"), column(found, "mean")), "over_fixed": over,
+                "verdict": over.verdict(highest=AUTO_LIMIT),
+            }  # fmt: skip
+
+
 def simulated(run):
     """Errors and coverage as n grows."""
     for epsilon in run.epsilons:
@@ -222,6 +237,7 @@ PARTS = {
     "coverage": coverage,
     "level": level,
     "errors": errors,
+    "auto": auto,
     "simulated": simulated,
     "permuted": permuted,
     "refused": refused,
@@ -260,7 +276,7 @@ def main(parts, which, names, epsilons, estimands, bootstrap, seeds, first_seed,
     run = partial(Run, tables, names, epsilons, estimands, every, bootstrap, sizes, sparsity)
     with Parallel(n_jobs=jobs) as parallel:
         for part in parts or PARTS:
-            rows, where = [], part + (f", {which}" if part in ("coverage", "permuted", "refused") else "")
+            rows, where = [], part + (f", {which}" if part in ("coverage", "auto", "permuted", "refused") else "")
             click.echo(where + (", bootstrap samples" if bootstrap else ""))
             for row in PARTS[part](run(parallel)):
                 rows.append(row)

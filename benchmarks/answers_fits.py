@@ -78,11 +78,25 @@ def level(table, epsilon, seed):
     return float(fit(X, y, epsilon, "mean", seed).predict(X).mean() / y.mean())
 
 
-def squared_errors(table, epsilon, sparsity, seed):
-    """Squared errors on a held-out fifth: ours on the file, OLS on our variables, forward selection of as many."""
+def split(table, seed):
+    """The training records of a whole file, and a held-out fifth."""
     frame = frames(table).drop(columns=list(table.drop))
     order = np.random.default_rng([2803, seed]).permutation(len(frame))
-    train, test = (frame.iloc[np.sort(part)] for part in (order[len(order) // 5 :], order[: len(order) // 5]))
+    return [frame.iloc[np.sort(part)] for part in (order[len(order) // 5 :], order[: len(order) // 5])]
+
+
+def auto(table, epsilon, sparsity, seed):
+    """Squared errors on a held-out fifth of "auto", of so many variables, and of the mean."""
+    train, test = split(table, seed)
+    y, y_test = (part[table.response].to_numpy(float) for part in (train, test))
+    models = {asked: fit_file(train, table.response, epsilon, "mean", seed, asked) for asked in ("auto", sparsity)}
+    auto, fixed = (float(((y_test - model.predict(test)) ** 2).mean()) for model in models.values())
+    return {"auto": auto, "fixed": fixed, "mean": float(((y_test - y.mean()) ** 2).mean())}
+
+
+def squared_errors(table, epsilon, sparsity, seed):
+    """Squared errors on a held-out fifth: ours on the file, OLS on our variables, forward selection of as many."""
+    train, test = split(table, seed)
     model = fit_file(train, table.response, epsilon, "mean", seed, sparsity)
     y, y_test = (part[table.response].to_numpy(float) for part in (train, test))
     columns = {feature.name: feature.column for feature in model.features}

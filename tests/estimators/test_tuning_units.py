@@ -86,7 +86,7 @@ def test_each_unit_is_released_once_and_reused_by_later_candidates(shared):
 def schedules(count, n=N, d=D, sparsity=3, table=None, **options):
     """Those of candidates of which the last one has the most features."""
     models = candidates(*[1] * (count - 1), sparsity, **options)
-    order = in_order([False] * count, [model._picks(d) for model in models])
+    order = in_order([False] * count, [model.sparsity for model in models])
     return Schedules(
         order,
         lambda k, share, whole, leads: models[k]._schedule(share, n, d, of_units=whole, leads=leads),

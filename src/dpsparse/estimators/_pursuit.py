@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from dpsparse.algorithms.pursuit.decisions import takes_all
+from dpsparse.algorithms.pursuit.decisions import n_selected, takes_all
 from dpsparse.algorithms.pursuit.pursuit import Pursuit
-from dpsparse.algorithms.pursuit.pursuit_constants import MOST_LOG_ODDS, MOST_SELECTED
+from dpsparse.algorithms.pursuit.pursuit_constants import COLUMNS_A_VARIABLE
 from dpsparse.algorithms.pursuit.schedule import Schedule, n_selectable, schedule_for
 from dpsparse.algorithms.pursuit.shared_units import SharedUnits
 from dpsparse.data.as_table import as_table
@@ -199,18 +199,15 @@ class PursuitEstimator(PrivateEstimator):
     def _n_candidates(self, d: int) -> int:
         return 2 * d if self._allow_missing else d
 
-    def _picks(self, d: int, n: int | None = None, guarantee: Guarantee | None = None) -> int:
-        """How many features to select; without a number of records "auto" never takes all."""
+    def _picks(self, d: int, n: int, guarantee: Guarantee, *, raw: bool = False) -> int:
+        """How many features to select; "auto" never takes all of a raw table, whose features nobody has counted."""
         asked, candidates = getattr(self, self._sparsity_parameter), self._n_candidates(d)
         if asked is None:
             known = units_known(self.feature_center, self.feature_scale, d) == "all"
-            all_of_them = (
-                n is not None
-                and guarantee is not None
-                and takes_all(n, candidates, guarantee.rho_per_record, known, self._family)
-            )
-            most = MOST_LOG_ODDS if self._family.scaled is None else MOST_SELECTED
-            asked = candidates if all_of_them else most
+            rho = guarantee.rho_per_record
+            if not raw and takes_all(n, candidates, rho, known, self._family):
+                return candidates
+            asked = n_selected(n, rho, self._family, COLUMNS_A_VARIABLE if raw else 1)
         return int(min(asked, candidates))
 
     def _schedule(

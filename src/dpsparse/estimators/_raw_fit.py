@@ -68,7 +68,7 @@ def raw_schedule(
     """
     n, d = data.n_people, n_expected(data)
     rows = ONE_ROW if data.people is None else data.people.rows
-    picks, family = estimator._picks(d), estimator._family_of(data)
+    picks, family = estimator._picks(d, n, guarantee, raw=True), estimator._family_of(data)
     # What is learned of a table is for the pursuit, and priced as its releases are.
     share = pursuit_share(PublicFacts(n, d, picks, guarantee.rho_per_record, missing=True, family=family, rows=rows))
     shares = preparation_shares(n, share * guarantee.rho_per_record, len(data.columns) + 1, len(data.maybe_text), picks)

@@ -69,7 +69,7 @@ class PrivateSparseRegressor(PursuitEstimator, PrivateLinearRegressor):
     max_sparsity : int or None, default=None
         The most features for ``sparsity="auto"``. None takes all features if they are few for the number of records
         and epsilon, or at most 300 in known units with ``estimand="typical"``; otherwise, and for what `read_table`
-        gives, it stands for 10.
+        gives, it stands for 10, or for as few as 5 where the mean of the response is asked for and records are few.
     adjacency : {"replace-one", "zero-out-one"}, default="replace-one"
         Which tables the guarantee covers: one record changed to any other, or blanked. n is public in both.
     records_per_person : int, default=1

@@ -173,7 +173,7 @@ def _tune_array(models: list[PursuitEstimator], table: MemoryTable, y: Any, ids:
     _require_rows(n)
     meter, n_training = first._open_meter(n, split.n_rows), split.n_training
     known = [units_known(model.feature_center, model.feature_scale, d) == "all" for model in models]
-    order = in_order(known, [model._picks(d) for model in models])
+    order = in_order(known, [model._picks(d, n_training, meter.guarantee) for model in models])
     center, scale = _common_response(models, models[order[0]])
     schedules = Schedules(
         order,
@@ -224,7 +224,7 @@ def _tune_raw(models: list[PursuitEstimator], data: RawData) -> Tuned:
     _require_rows(n)
     training = data.part(HELD_OUT_EVERY, range(HELD_OUT_EVERY - 1))
     meter, n_training = models[0]._open_meter(n, data.n_rows), training.n_people
-    picks = [model._picks(n_expected(data)) for model in models]
+    picks = [model._picks(n_expected(data), n_training, meter.guarantee, raw=True) for model in models]
     order = in_order([data.units_known() == "all"] * len(models), picks)
     of_lead = partial(raw_schedule, models[order[0]], training)
     schedules = Schedules(

@@ -41,6 +41,25 @@ def takes_all(n: int, n_candidates: int, rho: float, known: bool, family: Family
     return n_candidates <= (c.MOST_TAKEN if known else size / c.RECORDS_A_FEATURE)
 
 
+def n_selected(n: int, rho: float, family: Family = ROBUST_LINEAR, columns_each: int = 1) -> int:
+    """How many features are selected if nobody knows how many matter, and not all are taken.
+
+    Where effects on a mean can be had, no more than the step to them carries, if each brings so many columns.
+
+    Examples
+    --------
+    >>> from dpsparse.algorithms.pursuit.decisions import n_selected
+    >>> n_selected(4_500, 0.02), n_selected(4_500, 0.02, columns_each=3), n_selected(50_000, 0.02, columns_each=3)
+    (9, 5, 10)
+    """
+    if family.scaled is None:
+        return c.MOST_LOG_ODDS
+    columns = _reference_columns(n * math.sqrt(rho))
+    if family.estimand != MEAN or columns < c.REFERENCE_COLUMNS:
+        return c.MOST_SELECTED
+    return int(clip((columns - 1) // columns_each, c.FEW_SELECTED, c.MOST_SELECTED))
+
+
 def n_picks(facts: PublicFacts) -> int:
     """How many features are selected; a spare one where there are enough and the budget allows it."""
     if facts.releases_for_others:
@@ -269,7 +288,11 @@ def most_columns(facts: PublicFacts, reference_rho: float) -> int:
 
 def reliable_columns(facts: PublicFacts, reference_rho: float) -> int:
     """Of how many columns, the constant included, second moments are not mostly noise, with such a step."""
-    size = facts.rows.root * facts.n * math.sqrt(facts.rho + reference_rho)
+    return _reference_columns(facts.rows.root * facts.n * math.sqrt(facts.rho + reference_rho))
+
+
+def _reference_columns(size: float) -> int:
+    """Of how many columns effects of the estimand's estimator can be had from a table of this N."""
     return int((size / c.REFERENCE_FROM) ** (1 / c.REFERENCE_POWER))
 
 
