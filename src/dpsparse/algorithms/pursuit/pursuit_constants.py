@@ -19,8 +19,8 @@ LEAST_SIZE = 100
 # "auto" takes all features where there are at most this many in known units, or N is this many times their number;
 # otherwise it selects this many. Set by `real_tables.py`.
 MOST_TAKEN, RECORDS_A_FEATURE, MOST_SELECTED = 300, 12, 10
-# Of a table for which the step to a mean carries fewer columns it selects fewer, but this many at least. A variable of a
-# raw table has so many columns, about: categories come as wholes. Set by `answers.py --part auto`.
+# Of a table for which the step to a mean carries fewer columns it selects fewer, but this many at least. A variable of
+# a raw table has so many columns, about: categories come as wholes. Set by `answers.py --part auto`.
 FEW_SELECTED, COLUMNS_A_VARIABLE = 5, 3
 # For yes/no responses, whatever is known of the features, N must be this many times their number: slope moments of many
 # features are noise. Set by `classifiers.py`.
