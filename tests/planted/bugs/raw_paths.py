@@ -444,6 +444,16 @@ _TOLD = (
             ]
         },
     ),
+    Bug(
+        "a formula whose types follow the cells",
+        OUTPUTS,
+        {"data.formulas:_as_pandas": [("data.to_pandas(types_mapper=ArrowDtype)", "data.to_pandas()")]},
+    ),
+    Bug(
+        "levels of numbers whose type follows the cells",
+        OUTPUTS,
+        {"data.formulas:_levels": [("None if", "number if"), ("numbers], dtype=object)", "numbers])")]},
+    ),
 )
 
 RAW_PATHS = (*_ROWS, *_TOLD)
