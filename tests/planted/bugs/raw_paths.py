@@ -454,6 +454,15 @@ _TOLD = (
         OUTPUTS,
         {"data.formulas:_levels": [("None if", "number if"), ("numbers], dtype=object)", "numbers])")]},
     ),
+    Bug(
+        "a list of responses of the type that its cells have",
+        OUTPUTS,
+        {
+            "data.raw_data:join_response": [
+                ("values = as_objects(y) if isinstance(y, list | tuple) else y", "values = given")
+            ]
+        },
+    ),
 )
 
 RAW_PATHS = (*_ROWS, *_TOLD)

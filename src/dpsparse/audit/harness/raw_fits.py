@@ -80,7 +80,8 @@ def raw_data(source: str, table: list[list[bytes]], folder: Path) -> tuple[Any, 
     kind, _, known = source.partition(", ")
     data = SOURCES[kind](table, folder)
     if kind == SEPARATE:
-        return data.drop(columns=TARGET), data[TARGET]
+        # A list declares no type.
+        return data.drop(columns=TARGET), [None if cell != cell else cell for cell in data[TARGET].tolist()]
     if kind == FORMULA:
         return tuple(data)
     return (_read(data, kind, known, folder),)
