@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from scipy.interpolate import BSpline
 
@@ -111,6 +112,37 @@ def test_new_records_need_no_response_and_other_libraries_are_read():
     X, y = formula_frame("cost ~ age + region", pl.from_pandas(DATA.drop(columns="cost")))
     assert y is None
     assert list(X.columns) == ["age", "region"]
+
+
+def as_arrow(last):
+    types = {
+        "grade": pa.int64(),
+        "smoker": pa.bool_(),
+        "joined": pa.date32(),
+        "region": pa.string(),
+        "cost": pa.bool_(),
+    }
+    cells = {name: pa.array([None] * 4 + [last.get(name)], type_) for name, type_ in types.items()}
+    return pa.table(cells)
+
+
+@pytest.mark.parametrize("library", [lambda table: table, pl.from_arrow], ids=["arrow", "polars"])
+def test_types_are_the_declared_ones_whatever_the_cells_are(library):
+    """A type that follows the cells decides how all of them are read, for which no release pays."""
+    last = {"grade": 2, "smoker": True, "joined": 10**7, "region": "north", "cost": True}
+    formula = "cost ~ smoker + C(grade) + grade + joined + region + I(region == 'north')"
+    frames = [formula_frame(formula, library(as_arrow(cells))) for cells in ({}, last)]
+    types = [[*X.dtypes, y.dtype] for X, y in frames]
+    assert types[0] == types[1]
+    assert frames[0][0].isna().all().all()
+    assert frames[1][0].notna().iloc[-1].all()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "Int64", "boolean"])
+def test_levels_have_one_type_also_without_any(dtype):
+    frames = [pd.DataFrame({"grade": pd.Series([None, one], dtype=dtype), "cost": 1.0}) for one in (None, 1)]
+    types = [formula_frame("cost ~ C(grade)", frame)[0].dtypes.tolist() for frame in frames]
+    assert types == [[np.dtype(object)]] * 2
 
 
 @pytest.mark.filterwarnings("ignore:random_state", "ignore:With n=")

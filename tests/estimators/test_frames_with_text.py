@@ -1,5 +1,7 @@
 """`fit(X, y)` on frames with text: the same fit as `read_table` makes, from declared types alone."""
 
+import decimal
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -18,7 +20,9 @@ from dpsparse import (
     read_table,
     tune,
 )
-from dpsparse.data.raw_data import frame_with_text
+from dpsparse.data.object_tables import as_objects
+from dpsparse.data.raw_data import frame_with_text, join_response
+from dpsparse.io.bounds import Bounds
 from dpsparse.model.json_file import as_dict
 
 RNG = np.random.default_rng(0)
@@ -53,7 +57,7 @@ def published(estimator):
     [
         (FRAME, COST),
         (FRAME.astype({"region": "category"}), COST.to_numpy()),
-        (FRAME.set_index(np.arange(N)[::-1]), COST.tolist()),
+        (FRAME.set_index(np.arange(N)[::-1]), COST),
         (pl.from_pandas(FRAME), pl.from_pandas(COST)),
         (pa.Table.from_pandas(FRAME), pa.chunked_array([COST.to_numpy()])),
         (FRAME, COST.to_frame()),
@@ -65,6 +69,30 @@ def test_a_frame_and_its_responses_are_fitted_as_read_table_reads_them(X, y):
     fitted = regressor().fit(X, y)
     assert published(fitted) == published(expected)
     np.testing.assert_array_equal(fitted.predict(X), expected.predict(FRAME))
+
+
+@pytest.mark.parametrize(
+    "last", [None, "none", 3.5, True, decimal.Decimal(3), 10**400, pd.NaT, pd.Timestamp("2024-01-01"), 1j, [1.0, 2.0]]
+)
+@pytest.mark.parametrize("first", [1.0, True, pd.Timestamp("2024-01-01"), "7"])
+@pytest.mark.parametrize("given", [list, tuple, as_objects])
+def test_what_declares_no_type_has_none_whatever_the_responses_are(first, last, given):
+    """That the kind of the responses is not voted on would tell of each of them."""
+    data = join_response(FRAME.iloc[:4], given([first] * 3 + [last]), Bounds())
+    assert data.declared.keys() == {"age", "smoker", "seen"}
+    same = join_response(FRAME.iloc[:4], given([first] * 4), Bounds())
+    assert data.table.texts("y")[:3] == same.table.texts("y")[:3]
+
+
+def test_a_mask_is_no_gap():
+    with pytest.raises(TypeError, match="masked arrays"):
+        regressor().fit(FRAME, np.ma.masked_invalid(COST))
+
+
+@pytest.mark.slow
+def test_a_list_is_fitted_as_objects_are():
+    expected = regressor().fit(read_table(FRAME.assign(cost=COST.astype(object)), "cost"))
+    assert published(regressor().fit(FRAME, COST.tolist())) == published(expected)
 
 
 def test_responses_have_a_name_that_no_column_has():

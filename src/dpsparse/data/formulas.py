@@ -83,7 +83,7 @@ privately; or write I((x - 50) / 15) with public numbers
     response, between, features = formula.partition("~")
     if not between or not response.strip() or not features.strip() or "~" in features:
         raise ValueError("formula must have a response and features, such as 'cost ~ age + C(region)'")
-    data = data.to_pandas() if hasattr(data, "to_pandas") else data
+    data = _as_pandas(data)
     terms = list(dict.fromkeys(ast.unparse(term) for term in _terms(_parsed(features))))
     _check_names(terms, data)
     index = data.index
@@ -96,13 +96,32 @@ privately; or write I((x - 50) / 15) with public numbers
         (name, values), *others = _columns(whole, data).items() if has_response else [("", None)]
     if others:
         raise ValueError("the response of a formula is one column, or a function of one number")
-    import pandas
+    from pandas import DataFrame
 
     # By position: labels of rows are those of the data.
-    frame = pandas.DataFrame(
-        {each: pandas.Series(getattr(values, "array", values), index=index) for each, values in columns.items()}
-    )
-    return frame, pandas.Series(getattr(values, "array", values), index=index, name=name) if has_response else None
+    frame = DataFrame({each: _series(values, index) for each, values in columns.items()})
+    return frame, _series(values, index).rename(name) if has_response else None
+
+
+def _series(values: Any, index: Any) -> Any:
+    """A column of a frame; one of a declared type keeps it, whatever its cells are."""
+    from pandas import Series
+
+    return values.set_axis(index) if isinstance(values, Series) else Series(values, index=index)
+
+
+def _as_pandas(data: Any) -> Any:
+    """A frame of pandas with the declared types.
+
+    Types of NumPy's would depend on cells: booleans with a gap would be objects, and a late date would be an error.
+    """
+    if hasattr(data, "get_columns"):
+        return data.to_pandas(use_pyarrow_extension_array=True)
+    if hasattr(data, "column_names"):
+        from pandas import ArrowDtype
+
+        return data.to_pandas(types_mapper=ArrowDtype)
+    return data
 
 
 def _parsed(text: str) -> ast.expr:
@@ -158,10 +177,13 @@ def _columns(term: ast.expr, data: Any) -> dict[str, Any]:
 
 
 def _levels(column: Any) -> Any:
-    """A column as categories: numbers as texts that nobody reads as numbers."""
+    """A column as categories: numbers as texts that nobody reads as numbers, of one type whatever they are."""
     if column.dtype.kind not in "biuf":
         return column
-    return column.astype(object).map(lambda number: f"level {float(number):g}", na_action="ignore")
+    from pandas import Series
+
+    numbers = column.to_numpy(dtype=np.float64, na_value=np.nan).tolist()
+    return Series([None if number != number else f"level {number:g}" for number in numbers], dtype=object)
 
 
 def _value(node: ast.expr, data: Any) -> Any:

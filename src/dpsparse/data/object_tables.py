@@ -80,7 +80,9 @@ def as_numbers(values: Any, *, allow_missing: bool) -> Any:
         return _pandas_numbers(values, allow_missing)
     if hasattr(values, "with_columns"):
         places = [place for place, dtype in enumerate(values.dtypes) if str(dtype) in ("Object", "Int128", "UInt128")]
-        columns = {values.columns[place]: _floats(_objects(values.to_series(place)), allow_missing) for place in places}
+        columns = {
+            values.columns[place]: _floats(as_objects(values.to_series(place)), allow_missing) for place in places
+        }
         return values.with_columns(**columns) if columns else values
     return values
 
@@ -97,11 +99,12 @@ def listed(values: list[Any] | tuple[Any, ...]) -> NDArray[Any]:
     rows = [row for row in values if isinstance(row, list | tuple) or (isinstance(row, np.ndarray) and row.ndim == 1)]
     width = len(rows[0]) if rows else 0
     if len(rows) < len(values) or any(len(row) != width for row in rows):
-        return _objects(values)
-    return np.vstack([np.empty((0, width), dtype=object), *(_objects(row) for row in rows)])
+        return as_objects(values)
+    return np.vstack([np.empty((0, width), dtype=object), *(as_objects(row) for row in rows)])
 
 
-def _objects(cells: Any) -> NDArray[np.object_]:
+def as_objects(cells: Any) -> NDArray[np.object_]:
+    """A list as an array of its objects, as they are: no cell changes the type of another."""
     array = np.empty(len(cells), dtype=object)
     for place, cell in enumerate(cells):
         array[place] = cell

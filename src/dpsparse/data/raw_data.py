@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from dpsparse.data.object_tables import listed
+from dpsparse.data.object_tables import as_objects, listed
 from dpsparse.data.person_ids import people_of
-from dpsparse.data.validation import is_dask
+from dpsparse.data.validation import is_dask, refuse_masked
 from dpsparse.engine.people import People
 from dpsparse.io.bounds import Bounds
 from dpsparse.io.bounds_file import read_bounds
@@ -280,9 +280,12 @@ def join_response(X: Any, y: Any, bounds: Bounds) -> RawData:
         raise ValueError("y is missing: give the responses of these records, or read_table with their column")
     if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
         y = y.iloc[:, 0] if hasattr(y, "iloc") else y[:, 0]
-    values = listed(y) if isinstance(y, list | tuple) else y
-    if getattr(values, "ndim", 1) != 1 or len(values) != len(X):
+    refuse_masked(y)
+    given = listed(y) if isinstance(y, list | tuple) else y
+    if getattr(given, "ndim", 1) != 1 or len(given) != len(X):
         raise ValueError("X and y must have the same number of rows, and y one column")
+    # A list declares no type: that which NumPy gives it follows from the responses, of which one may be missing.
+    values = as_objects(y) if isinstance(y, list | tuple) else y
     names = {str(name) for name in getattr(X, "column_names", X.columns)}
     named = getattr(y, "name", None)
     target = next(each for each in (named, "y", "response", "the response") if is_name(each) and each not in names)

@@ -444,6 +444,25 @@ _TOLD = (
             ]
         },
     ),
+    Bug(
+        "a formula whose types follow the cells",
+        OUTPUTS,
+        {"data.formulas:_as_pandas": [("data.to_pandas(types_mapper=ArrowDtype)", "data.to_pandas()")]},
+    ),
+    Bug(
+        "levels of numbers whose type follows the cells",
+        OUTPUTS,
+        {"data.formulas:_levels": [("None if", "number if"), ("numbers], dtype=object)", "numbers])")]},
+    ),
+    Bug(
+        "a list of responses of the type that its cells have",
+        OUTPUTS,
+        {
+            "data.raw_data:join_response": [
+                ("values = as_objects(y) if isinstance(y, list | tuple) else y", "values = given")
+            ]
+        },
+    ),
 )
 
 RAW_PATHS = (*_ROWS, *_TOLD)

@@ -11,6 +11,7 @@ from dpsparse.audit.harness.evaluated import EvaluatedCells
 from dpsparse.audit.harness.raw_shapes import as_arrow, as_frame, as_lines, as_typed_frame
 from dpsparse.audit.harness.tape import Run, Script, recorded
 from dpsparse.audit.harness.watching import files_in, watched
+from dpsparse.data.formulas import formula_frame
 from dpsparse.data.raw_data import RawData, read_table
 from dpsparse.engine.config import configured
 from dpsparse.io.bounds import Bounds
@@ -26,6 +27,8 @@ INPUTS = ("table.csv", "table.parquet", "table.store", "bounds.toml")
 BLOCK = 2**9
 # A source of which features and responses are given apart, as scikit-learn does.
 SEPARATE = "frame and responses"
+# One whose features and responses a formula makes.
+FORMULA, TERMS = "formula", "y ~ amount + member + joined + C(mixed) + grade + region + note"
 # A column that no fit may read.
 DROPPED = "note"
 
@@ -67,6 +70,8 @@ SOURCES = {
     "typed frame": lambda table, folder: as_typed_frame(table),
     SEPARATE: lambda table, folder: as_typed_frame(table),
     "Parquet": _parquet,
+    # Without pandas' own types, which it keeps in the schema.
+    FORMULA: lambda table, folder: formula_frame(TERMS, as_arrow(table).replace_schema_metadata()),
 }
 
 
@@ -75,7 +80,10 @@ def raw_data(source: str, table: list[list[bytes]], folder: Path) -> tuple[Any, 
     kind, _, known = source.partition(", ")
     data = SOURCES[kind](table, folder)
     if kind == SEPARATE:
-        return data.drop(columns=TARGET), data[TARGET]
+        # A list declares no type.
+        return data.drop(columns=TARGET), [None if cell != cell else cell for cell in data[TARGET].tolist()]
+    if kind == FORMULA:
+        return tuple(data)
     return (_read(data, kind, known, folder),)
 
 

@@ -34,7 +34,9 @@ def as_column(values: Any) -> "PandasColumn | PolarsColumn | ArrowColumn":
         return ArrowColumn(values)
     from pandas import Series
 
-    return PandasColumn(Series(values, copy=False))
+    values = np.asarray(values)
+    # Of objects pandas would infer a type.
+    return PandasColumn(Series(values, dtype=object if values.dtype.kind == "O" else None, copy=False))
 
 
 @dataclass(frozen=True)
