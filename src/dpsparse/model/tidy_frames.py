@@ -139,7 +139,7 @@ class ModelFrames:
             Where; None makes a figure that is high enough for all names.
         per : {"scale", "unit"}, default="scale"
             What an effect is for: a step of its feature's scale, which its label names, so that effects can be
-            compared; or one unit, as in tables.
+            compared, and from 0 to 1 for categories and yes/no; or one unit, as in tables.
 
         Returns
         -------
