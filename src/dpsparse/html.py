@@ -138,6 +138,21 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if 1e4 <= abs(value) < 1e12 else f"{value + 0.0:.4g}"
 
 
+def shortened(text: str, longest: int) -> str:
+    """A text of at most so many letters: where it is longer, its beginning and its end, which tells categories apart.
+
+    Examples
+    --------
+    >>> from dpsparse.html import shortened
+    >>> shortened("age", 9), shortened("region of birth=north", 15)
+    ('age', 'region …h=north')
+    """
+    if len(text) <= longest:
+        return text
+    end = (longest - 1) // 2
+    return f"{text[: longest - 1 - end]}…{text[-end:]}"
+
+
 def figure(png: bytes, description: str, caption: object) -> Html:
     """A picture inside the page; `description` is read to those who cannot see it."""
     data = base64.b64encode(png).decode()

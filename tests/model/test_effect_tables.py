@@ -1,6 +1,7 @@
 """Tables for papers: rows, marks and footnotes, and names that a format would read as its own."""
 
 import io
+import re
 from dataclasses import replace
 
 import docx
@@ -43,9 +44,13 @@ def test_models_stand_side_by_side_with_their_own_reference(region):
     table = compare_models([region, other], names=["A", "B"])
     assert table.headings == ("A", "B")
     assert cells(table, "region") == ("", "p = 0.030")
-    assert cells(table, "south") == ("reference", "5")
-    assert cells(table, "north") == ("-3.2", "reference")
-    assert cells(table, "size") == ("", "1")
+    assert cells(table, "south") == ("reference", "5\n[3.04, 6.96]")
+    assert cells(table, "north") == ("-3.2\n[-7.12, 0.7199]", "reference")
+    assert cells(table, "size") == ("", "1\n[0.804, 1.196]")
+    assert cells(table, "east") == ("1†", "")
+    rows = [row.split("|")[1:-1] for row in table.to_markdown().splitlines() if row.startswith("|")]
+    below = rows.index(next(row for row in rows if row[0].strip() == "size")) + 1
+    assert [cell.strip() for cell in rows[below]] == ["", "", r"\[0.804, 1.196\]"]
     assert sum("reference" in line.cells for line in table.lines) == 2
     total = region.privacy.epsilon + other.privacy.epsilon
     assert f"epsilon {total:.3g} and delta" in table.notes[-1]
@@ -57,8 +62,11 @@ def test_an_effect_on_log_odds_is_shown_as_its_ratio_beside_others(region):
     assert single.headings[0] == "Odds ratio"
     assert cells(single, "age")[0] == "8.166*"
     both = compare_models([region, odds])
-    assert both.lines[0].cells == ("effect", "odds ratio")
-    assert any(note.startswith("(2): Effects are on the log odds") for note in both.notes)
+    assert both.measures == ("effect", "odds ratio")
+    assert single.measures == compare_models([region, region]).measures == ()
+    assert any(note.startswith("(2): Odds ratios are exponentials of effects on the log odds") for note in both.notes)
+    for text in (both.to_markdown(), both.to_latex(), both._repr_html_()):
+        assert text.index("effect") < text.index("odds ratio") < text.index("8.166")
 
 
 def test_a_seeded_fit_says_so(fitted):
@@ -99,6 +107,20 @@ def test_latex_escapes_what_it_would_read(fitted):
     assert text.count("{") == text.count("}")
 
 
+def test_powers_of_ten_are_written_as_papers_do(fitted, tmp_path):
+    privacy = fitted.released_.privacy
+    privacy = replace(privacy, guarantee=replace(privacy.guarantee, delta=1.9e-05))
+    small = replace(fitted.released_, target="gene1e-05", privacy=privacy)
+    text = small.to_latex()
+    assert r"Delta & 1.9\,\ensuremath{\times}\,\ensuremath{10^{-5}}" in text
+    assert r"\textless{}\ensuremath{10^{-16}}" in text
+    assert "gene1e-05" in text
+    small.to_word(tmp_path / "table.docx")
+    cells = [cell.text for row in docx.Document(tmp_path / "table.docx").tables[0].rows for cell in row.cells]
+    assert "1.9\u00a0\u00d7\u00a010⁻⁵" in cells
+    assert "<10⁻¹⁶" in cells
+
+
 def test_markdown_escapes_what_it_would_read(fitted):
     lines = compare_models([odd_names(fitted)]).to_markdown().splitlines()
     rows = [line for line in lines if line.startswith("|")]
@@ -111,6 +133,20 @@ def test_a_long_name_is_folded_in_latex(fitted):
     long = replace(fitted.released_, features=(Feature("x" * 60),), effects=(Effect("x" * 60, 1.0, 1.0, 0.1),))
     assert r"\begin{tabular}{p{0.3\linewidth}rrr}" in long.to_latex()
     assert r"\begin{tabular}{lrrr}" in fitted.to_latex()
+    # An interval stands beside the first line of the name, below its effect.
+    both = compare_models([long, long]).to_latex()
+    assert both.count(r"1 \\ {[}0.804, 1.196]\end{tabular}") == 2
+
+
+def test_a_wide_table_is_as_wide_as_a_line(tmp_path, region):
+    wide, narrow = compare_models([region] * 6), compare_models([region] * 2)
+    assert r"\usepackage{booktabs,graphicx}" in wide.to_latex()
+    assert r"\resizebox{\linewidth}{!}{%" in wide.to_latex()
+    assert "resizebox" not in narrow.to_latex()
+    for table, on_its_side in ((wide, True), (narrow, False)):
+        table.to_word(tmp_path / "table.docx")
+        page = docx.Document(tmp_path / "table.docx").sections[0]
+        assert (page.page_width > page.page_height) is on_its_side
 
 
 def test_word_has_the_rows_and_the_notes(tmp_path, region):
@@ -123,8 +159,20 @@ def test_word_has_the_rows_and_the_notes(tmp_path, region):
         (grid,) = document.tables
         read = [tuple(cell.text for cell in row.cells) for row in grid.rows]
         assert read[0] == ("", *table.headings)
-        assert read[1:] == [(line.label, *line.cells) for line in (*table.lines, *table.facts)]
+        rows = [(line.label, *line.cells) for line in (*table.lines, *table.facts)]
+        assert [[_ascii(text) for text in row] for row in read[1:]] == [[*row] for row in rows]
         assert [each.text for each in document.paragraphs][1:] == list(table.notes)
+
+
+def _ascii(text):
+    """The text of a cell with the signs of a keyboard."""
+    text = text.replace("\u2212", "-").replace("\u00a0", " ")
+    return re.sub("( \u00d7 )?10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)", _power, text)
+
+
+def _power(found):
+    exponent = int(found[2].translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")))
+    return f"{'' if found[1] else '1'}e{exponent:+03d}"
 
 
 def test_notebooks_show_it(region):

@@ -25,7 +25,8 @@ def closed():
 
 
 def with_effects(model, count):
-    names = [f"{'a feature of many words ' * 4 if k % 2 else 'x' * 90} {k}" for k in range(count)]
+    # Signs of formulas are text too.
+    names = [f"{'a $feature$ of many_{words} ' * 5 if k % 2 else 'x' * 190} {k}" for k in range(count)]
     features = tuple(Feature(name, 0.0, 2.5) for name in names)
     effects = tuple(Effect(name, 1.0 * k, 1.0 * k, 0.25, clear=k > 1) for k, name in enumerate(names))
     return replace(model, features=features, effects=effects, correlations=None)
@@ -42,6 +43,8 @@ def test_labels_lie_within_the_figure_and_apart(fitted, count):
     assert all(box.x0 >= 0 and box.y0 >= 0 for box in boxes)
     assert all(box.y1 <= figure.bbox.y1 for box in boxes)
     assert not any(one.overlaps(other) for k, one in enumerate(boxes) for other in boxes[:k])
+    # Names that begin alike are told apart by their ends.
+    assert len({label.get_text() for label in axes.get_yticklabels()}) == count
 
 
 def drawn(axes, marker):
@@ -65,6 +68,23 @@ def test_effects_on_log_odds_are_ratios_on_a_logarithmic_axis(region):
     axes = replace(region, estimand=LOG_ODDS.name, classes=("no", "yes")).plot_effects(per="unit")
     np.testing.assert_allclose(drawn(axes, "o"), np.exp([2.1, -3.2]))
     assert axes.get_xscale() == "log"
+
+
+@pytest.mark.parametrize("reach", [0.05, 0.7, 3.0, 80.0])
+def test_an_axis_of_ratios_has_round_numbers_apart(region, reach):
+    effects = (replace(region.effects[0], coef=reach, estimate=reach, standard_error=reach / 4),)
+    model = replace(region, estimand=LOG_ODDS.name, classes=("no", "yes"), effects=effects, correlations=((),))
+    axes = model.plot_effects(per="unit")
+    axes.figure.canvas.draw()
+    boxes = [label.get_window_extent() for label in axes.get_xticklabels() if label.get_text()]
+    assert len(boxes) >= 3
+    assert not any(one.overlaps(other) for k, one in enumerate(boxes) for other in boxes[:k])
+
+
+def test_categories_have_the_same_step_whatever_unit_was_learned(region):
+    north = replace(region.effects[1], center=0.2, scale=0.6)
+    model = replace(region, effects=(region.effects[0], north, region.effects[2]))
+    assert drawn(model.plot_effects(), "o") == [2.1 * 15, -3.2]
 
 
 def test_a_model_without_effects_has_an_empty_picture(fitted):

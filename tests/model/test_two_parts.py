@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from dpsparse import PrivateSparseTwoPartRegressor, load_model, save_model
+from dpsparse import PrivateSparseTwoPartRegressor, compare_models, load_model, save_model
 from dpsparse.algorithms.overall_level import Level
 from dpsparse.model.effect import Effect, Verdict
 from dpsparse.model.two_parts import TILT, TwoParts, at_level
@@ -62,6 +62,43 @@ def test_marginal_effects_are_the_delta_method_s(fitted):
     slopes = [(mean(at + 1e-6 * step) - mean(at - 1e-6 * step)) / 2e-6 for step in np.eye(4)]
     assert effect.standard_error == pytest.approx(math.sqrt(((np.array(slopes) * errors) ** 2).sum()), rel=1e-5)
     assert effect.verdict is Verdict.SIGNIFICANT
+
+
+def test_the_covariance_is_the_delta_method_s(fitted):
+    whether, how_much = fitted[0].released_.parts.whether, fitted[0].released_.parts.how_much
+    odds = (Effect("1", 0.5, 0.6, 0.05), Effect("2", 0.2, 0.3, 0.04))
+    amounts = (Effect("2", 20.0, 25.0, 4.0), Effect("0", 5.0, 6.0, 3.0))
+    parts = TwoParts(
+        replace(whether, effects=odds, correlations=((), (0.5,))),
+        replace(how_much, effects=amounts, correlations=((), (-0.25,))),
+        LEVEL,
+    )
+    model = replace(fitted[0].released_, effects=parts.effects(), parts=parts)
+    covariance = model.vcov()
+    np.testing.assert_allclose(np.sqrt(np.diag(covariance)), model.effects_.std_error, rtol=1e-12)
+    assert covariance.index.tolist() == ["2", "0", "1"]
+    slope, share = LEVEL.mean_slope, LEVEL.share
+    assert covariance.loc["0", "1"] == 0
+    expected = slope**2 * 0.5 * 0.05 * 0.04 + parts.slope_error**2 * 0.6 * 0.3
+    assert covariance.loc["1", "2"] == pytest.approx(expected)
+    expected = share**2 * -0.25 * 4.0 * 3.0 + parts.share_error**2 * 25.0 * 6.0
+    assert covariance.loc["0", "2"] == pytest.approx(expected)
+    assert np.linalg.eigvalsh(covariance).min() > 0
+    doubtful = replace(parts, whether=replace(whether, effects=(replace(odds[0], trusted=False),), correlations=()))
+    partly = replace(model, effects=doubtful.effects(), parts=doubtful).vcov()
+    assert partly.loc["1"].isna().all()
+    assert partly.loc["0", "2"] == pytest.approx(expected)
+
+
+def test_parts_stand_beside_the_overall_mean(fitted):
+    table = compare_models([fitted[0]])
+    assert table.headings == ("Overall mean", "Whether above 0", "How much")
+    assert table.measures == ("effect", "odds ratio", "effect")
+    assert {len(line.cells) for line in (*table.lines, *table.facts)} == {3}
+    assert not any("together" in note for note in table.notes)
+    assert any(note.startswith("Beside them: odds ratios of y being above 0") for note in table.notes)
+    # Beside another model there is room for the overall mean alone.
+    assert len(compare_models([fitted[0], fitted[0]]).headings) == 2
 
 
 def test_a_feature_of_one_part_has_no_effect_in_the_other(fitted):

@@ -9,25 +9,26 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
 from dpsparse.html import Html, table, tag
-from dpsparse.inference.inference_constants import FAMILY_WISE_LEVEL
 from dpsparse.io.atomic import atomic_file
-from dpsparse.model.doubts import doubtful
 from dpsparse.model.effect import INTERVAL_HEADING, Effect, Verdict, p_text, p_words
-from dpsparse.model.meaning import estimand_of
-from dpsparse.model.paper_formats import as_latex, as_markdown, as_word
+from dpsparse.model.paper_formats import as_latex, as_markdown, as_word, rows_of
+from dpsparse.model.table_notes import NOT_RELIABLE, SIGNIFICANT, notes
 
 if TYPE_CHECKING:
     from dpsparse.model.released import LinearModel
 
 REFERENCE = "reference"
-# Behind an effect that is significant, and behind one that is not reliable.
-SIGNIFICANT, NOT_RELIABLE = "*", "†"
+# The columns of one model in two parts.
+OF_PARTS = ("Overall mean", "Whether above 0", "How much")
 _MARKS = {Verdict.SIGNIFICANT: SIGNIFICANT, Verdict.NOT_TRUSTED: NOT_RELIABLE}
 
 
 @dataclass(frozen=True)
 class Line:
-    """A row of a table: its heading, its cells, and whether it is a level below the heading of its variable."""
+    """A row of a table: its heading, its cells, and whether it is a level below the heading of its variable.
+
+    A cell may have several lines, such as an interval below its effect.
+    """
 
     label: str
     cells: tuple[str, ...]
@@ -44,6 +45,8 @@ class EffectTable:
         What it shows.
     headings : tuple of str
         Of its columns but the first, which has the variables.
+    measures : tuple of str
+        What the numbers of each column are, such as odds ratios; empty where all are the same.
     lines : tuple of Line
         The effects.
     facts : tuple of Line
@@ -54,6 +57,7 @@ class EffectTable:
 
     caption: str
     headings: tuple[str, ...]
+    measures: tuple[str, ...]
     lines: tuple[Line, ...]
     facts: tuple[Line, ...]
     notes: tuple[str, ...]
@@ -98,13 +102,20 @@ class EffectTable:
 
     def _repr_html_(self) -> Html:
         """The table, for notebooks."""
-        rows = [[f"\u2003{line.label}" if line.is_level else line.label, *line.cells] for line in self.lines]
-        rows += [[line.label, *line.cells] for line in self.facts]
+        rows = [
+            [f"\u2003{label}" if line.is_level and label else label, *cells]
+            for line in (*self.lines, *self.facts)
+            for label, *cells in rows_of(line)
+        ]
+        headings = [
+            f"{heading}, {measure}" if measure else heading
+            for heading, measure in zip(self.headings, self.measures or [""] * len(self.headings), strict=True)
+        ]
         places = range(1, len(self.headings) + 1)
         return tag(
             "div",
             [
-                table(self.caption, ["", *self.headings], rows, numbers=places),
+                table(self.caption, ["", *headings], rows, numbers=places),
                 *(tag("p", note, class_="note") for note in self.notes),
             ],
         )
@@ -143,17 +154,29 @@ def compare_models(models: Sequence[Any], names: Sequence[str] | None = None) ->
         raise ValueError("models is empty: give at least one fitted model")
     if names is not None and len(names) != len(released):
         raise ValueError(f"names has {len(names)} entries for {len(released)} models: give one for each")
-    single = len(released) == 1
-    of_one = (released[0].ratio or "effect").capitalize(), INTERVAL_HEADING, "p-value"
-    headings: tuple[str, ...] = of_one if single else tuple(names or _headings(released))
-    columns = [_Column(model) for model in released]
+    shown, headings = _columns(released, names)
+    single = len(shown) == 1
+    measures = tuple(model.ratio or "effect" for model in shown)
     return EffectTable(
-        caption=_caption(released, None if names is None or not single else names[0]),
+        caption=_caption(released, None if names is None or len(released) > 1 else names[0]),
         headings=headings,
-        lines=tuple(_lines(columns)),
+        measures=measures if len({*measures}) > 1 else (),
+        lines=tuple(_lines([_Column(model) for model in shown], single)),
         facts=tuple(_facts(released, len(headings))),
-        notes=tuple(_notes(released, headings)),
+        notes=tuple(notes(released, shown, headings)),
     )
+
+
+def _columns(
+    models: Sequence["LinearModel"], names: Sequence[str] | None
+) -> tuple[list["LinearModel"], tuple[str, ...]]:
+    """The models that have a column each, and the headings: one model has three columns, and so have its two parts."""
+    (model, *others) = models
+    if others:
+        return [*models], tuple(names or _headings(models))
+    if model.parts is not None:
+        return [model, model.parts.whether, model.parts.how_much], OF_PARTS
+    return [model], ((model.ratio or "effect").capitalize(), INTERVAL_HEADING, "p-value")
 
 
 def _released(model: Any) -> "LinearModel":
@@ -207,11 +230,7 @@ class _Column:
         return shown + _MARKS.get(effect.verdict, ""), interval, p_value
 
 
-def _lines(columns: Sequence[_Column]) -> Iterator[Line]:
-    single = len(columns) == 1
-    measures = tuple(column.model.ratio or "effect" for column in columns)
-    if len({*measures}) > 1:
-        yield Line("", measures)
+def _lines(columns: Sequence[_Column], single: bool) -> Iterator[Line]:
     for variable in dict.fromkeys(name for column in columns for name in column.effects):
         levels = list(dict.fromkeys(level for column in columns for level in column.levels(variable)))
         if levels != [None]:
@@ -226,11 +245,8 @@ def _lines(columns: Sequence[_Column]) -> Iterator[Line]:
                 yield Line(label, cells[0], is_level)
                 continue
             # Side by side there is room for an interval below its effect only, and none for p-values.
-            effects, intervals, _ = zip(*cells, strict=True)
-            yield Line(label, effects, is_level)
-            brackets = tuple("" if each == "-" else each for each in intervals)
-            if any(brackets):
-                yield Line("", brackets, is_level)
+            both = (f"{shown}\n{interval}" if interval.strip("-") else shown for shown, interval, _ in cells)
+            yield Line(label, tuple(both), is_level)
 
 
 def _facts(models: Sequence["LinearModel"], width: int) -> list[Line]:
@@ -247,54 +263,3 @@ def _facts(models: Sequence["LinearModel"], width: int) -> list[Line]:
     }
     empty = ("",) * (width - len(models))
     return [Line(label, (*cells, *empty)) for label, cells in rows.items() if any(cells)]
-
-
-def _notes(models: Sequence["LinearModel"], headings: Sequence[str]) -> list[str]:
-    """Footnotes; each once, with the headings of its models where it is not of all."""
-    notes = []
-    for text_of in (_meaning, _significance, _doubts, _guarantee):
-        by_text: dict[str, list[str]] = {}
-        for model, heading in zip(models, headings, strict=False):
-            by_text.setdefault(text_of(model), []).append(heading)
-        notes += [
-            text if len(by_text) == 1 else f"{', '.join(whose)}: {text}" for text, whose in by_text.items() if text
-        ]
-    if len(models) > 1 and all(model.privacy.private for model in models):
-        epsilon, delta = (sum(getattr(model.privacy, name) for model in models) for name in ("epsilon", "delta"))
-        notes.append(
-            f"Where all models are of the same people, they have epsilon {epsilon:.3g} and delta {delta:.2g} together, "
-            "at most."
-        )
-    return notes
-
-
-def _guarantee(model: "LinearModel") -> str:
-    if not model.privacy.private:
-        return model.privacy.statement()
-    person = model.privacy.guarantee.protects
-    return (
-        f"Differential privacy of each person, with epsilon and delta as stated; neighbours: {person.adjacency}, "
-        f"{person.at_most} a person. Noise: {model.privacy.noise}."
-    )
-
-
-def _meaning(model: "LinearModel") -> str:
-    text = estimand_of(model)
-    return f"Effects are {text}." if text and model.effects else ""
-
-
-def _significance(model: "LinearModel") -> str:
-    if all(effect.interval is None for effect in model.effects):
-        return ""
-    level = f"{FAMILY_WISE_LEVEL:.0%}".replace("%", " %")
-    return (
-        f"{SIGNIFICANT} significant at the {level} family-wise level (Bonferroni over all features); p-values are not "
-        f"adjusted. Brackets are {INTERVAL_HEADING}s, which allow for privacy noise."
-    )
-
-
-def _doubts(model: "LinearModel") -> str:
-    reasons = [f"{', '.join(names)}: {doubt.reason}" for doubt, names in doubtful(model.effects).items()]
-    if any(effect.verdict is Verdict.NOT_TRUSTED for effect in model.effects):
-        reasons = reasons or [model.reason or "nothing was learned"]
-    return f"{NOT_RELIABLE} not reliable, so without an interval: {'; '.join(reasons)}." if reasons else ""

@@ -1,13 +1,16 @@
 """Pictures of released numbers by matplotlib, as Axes: effects, and calibration."""
 
 import io
+import math
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from dpsparse.html import Html, figure, number
+from dpsparse.html import Html, figure, number, shortened
 from dpsparse.inference.intervals import SHOWN_PERCENT
+from dpsparse.io.cells.grammar import Kind
+from dpsparse.model.axis_ticks import ratio_ticks
 from dpsparse.model.effect import Effect, Verdict
 from dpsparse.model.odds import odds_ratio
 
@@ -17,10 +20,12 @@ if TYPE_CHECKING:
     from dpsparse.algorithms.evaluation_outcomes import Decile
     from dpsparse.model.released import LinearModel
 
-# Letters of a line of a label, and lines of a label: longer names end in dots.
-_LABEL_WIDTH, _LABEL_LINES = 32, 3
-# Inches of a line of a label, of what is above and below all of them, and of the width of a picture.
-_LINE, _AROUND, _WIDTH = 0.26, 1.3, 7.0
+# Letters of a line of a label, and lines of a label: longer names lose their middle.
+_LABEL_WIDTH, _LABEL_LINES = 34, 3
+# Inches of a line of a label, between two labels, above and below all of them, and of the width of a picture.
+_LINE, _BETWEEN, _AROUND, _WIDTH = 0.16, 0.16, 1.0, 7.0
+# Letters of a line below an axis of that width.
+_BELOW = 64
 # Dots per inch of a picture on a screen.
 _SCREEN = 72
 # Numbers beyond these have no place on an axis.
@@ -38,10 +43,15 @@ class ScaledEffect:
 
 
 def scaled_effects(model: "LinearModel", per: Literal["scale", "unit"] = "scale") -> list[ScaledEffect]:
-    """The effects, each for a step of its feature's scale, learned or public; of 1 where there is none, or per unit."""
+    """The effects, each for a step of its feature's scale, learned or public; of 1 where there is none, or per unit.
+
+    Categories, gaps and yes/no columns have a step from 0 to 1: theirs can be compared with each other.
+    """
     scaled = []
     for effect, place in zip(model.effects, model._places, strict=True):
-        scale = (effect.scale or model.features[place].scale or 1.0) if per == "scale" else 1.0
+        feature = model.features[place]
+        is_whole = per == "unit" or feature.level is not None or feature.kind == Kind.boolean
+        scale = 1.0 if is_whole else effect.scale or feature.scale or 1.0
         ends = effect.interval
         interval = None if ends is None else (ends[0] * scale, ends[1] * scale)
         scaled.append(ScaledEffect(effect, scale, effect.value * scale, interval))
@@ -51,15 +61,15 @@ def scaled_effects(model: "LinearModel", per: Literal["scale", "unit"] = "scale"
 def plot_effects(model: "LinearModel", axes: "Axes | None" = None, per: Literal["scale", "unit"] = "scale") -> "Axes":
     """A forest plot: full dots are significant, hollow ones are not, crosses have no interval."""
     import matplotlib.pyplot as plt
-    from matplotlib.ticker import FuncFormatter, LogLocator
+    from matplotlib.ticker import NullLocator
 
     if per not in ("scale", "unit"):
         raise ValueError(f"per={per!r} must be 'scale' or 'unit'")
     rows = scaled_effects(model, per)
     labels = [_label(row) for row in rows]
-    heights = [label.count("\n") + 1.5 for label in labels]
+    heights = [_LINE * (label.count("\n") + 1) + _BETWEEN for label in labels]
     if axes is None:
-        size = _WIDTH, _AROUND + _LINE * max(3.0, sum(heights))
+        size = _WIDTH, _AROUND + max(1.0, sum(heights))
         axes = plt.subplots(figsize=size, layout="constrained")[1]
     shown = odds_ratio if model.ratio else float
     # Each label is in the middle of as many lines as it takes.
@@ -72,23 +82,28 @@ def plot_effects(model: "LinearModel", axes: "Axes | None" = None, per: Literal[
             axes.plot(ends, [place, place], "-" if significant else "--", color="black", linewidth=1.5)
         marker = "x" if row.interval is None else "o"
         axes.plot(shown(row.value), place, marker, color="black", markerfacecolor="black" if significant else "white")
-    axes.set_yticks(places, labels, fontsize="small")
-    axes.set_ylim(sum(heights) + 0.2, -0.2)
-    if model.ratio:
+    # A name is text, whatever signs of formulas it has.
+    axes.set_yticks(places, labels, fontsize="small", parse_math=False)
+    axes.set_ylim(sum(heights) + _BETWEEN / 2, -_BETWEEN / 2)
+    if model.ratio and rows:
         axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda ratio, _: f"{ratio:g}"))
-        axes.xaxis.set_minor_formatter("")
+        round_ones = ratio_ticks(*map(math.log, axes.get_xlim()))
+        axes.set_xticks([odds_ratio(place) for place, _ in round_ones], [text for _, text in round_ones])
+        axes.xaxis.set_minor_locator(NullLocator())
     of = f"{model.ratio}, {model.target}" if model.ratio else f"effect on {model.target}"
     step = "for a step of one scale" if per == "scale" else "per one-unit increase"
-    axes.set_xlabel(textwrap.fill(f"{of}, {step}, with {SHOWN_PERCENT} intervals", 60))
+    axes.set_xlabel(textwrap.fill(f"{of}, {step}, with {SHOWN_PERCENT} intervals", _BELOW), parse_math=False)
     return axes
 
 
 def _label(row: ScaledEffect) -> str:
     """The name of a feature and its scale, on as many lines as it needs, and no more than a few."""
-    text = row.effect.feature if row.scale == 1 else f"{row.effect.feature} (per {number(row.scale)})"
-    return "\n".join(textwrap.wrap(text, _LABEL_WIDTH, max_lines=_LABEL_LINES, placeholder=" …") or [text])
+    step = "" if row.scale == 1 else f" (per {number(row.scale)})"
+    for letters in range(_LABEL_WIDTH * _LABEL_LINES, 0, -1):
+        lines = textwrap.wrap(shortened(row.effect.feature, letters) + step, _LABEL_WIDTH)
+        if len(lines) <= _LABEL_LINES:
+            return "\n".join(lines)
+    raise AssertionError  # one letter and its scale fit on a line
 
 
 def effects_figure(model: "LinearModel") -> Html | None:
@@ -119,7 +134,7 @@ def plot_calibration(calibration: "Sequence[Decile]", target: str, axes: "Axes |
     predicted, observed = [each.predicted for each in calibration], [each.observed for each in calibration]
     axes.vlines(predicted, [each.low for each in observed], [each.high for each in observed], color="black")
     axes.plot(predicted, [each.value for each in observed], "o", color="black", label="records held out")
-    axes.set_xlabel(textwrap.fill(f"predicted probability that {target} is yes", 50))
+    axes.set_xlabel(textwrap.fill(f"predicted probability that {target} is yes", 50), parse_math=False)
     axes.set_ylabel("share of yes")
     axes.set_xlim(-0.02, 1.02)
     axes.set_ylim(-0.02, 1.02)

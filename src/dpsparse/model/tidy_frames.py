@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from dpsparse.data.validation import frame_names
+from dpsparse.model.covariances import covariance
 from dpsparse.model.doubts import doubt_of
 from dpsparse.model.effect import Effect, Verdict
 from dpsparse.model.effect_tables import compare_models
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from dpsparse.model.released import LinearModel
 
 NO_ERRORS = "the method gives no standard errors"
-_NO_COVARIANCE = "vcov needs the correlations of a fit's effects, which {why}: fit PrivateSparseRegressor again"
 
 
 class ModelFrames:
@@ -127,23 +127,8 @@ class ModelFrames:
             Terms by terms; NaN for those that are not reliable.
         """
         model = self._released()
-        if all(effect.standard_error is None for effect in model.effects):
-            raise ValueError(_NO_COVARIANCE.format(why="this model has not (see effects_)"))
-        if model.parts is not None:
-            raise ValueError(
-                "vcov is not known of a model in two parts: take that of released_.parts.whether, or how_much"
-            )
-        if model.correlations is None:
-            raise ValueError(_NO_COVARIANCE.format(why="the file of this model does not have"))
-        covariance = np.full((len(model.effects), len(model.effects)), np.nan)
-        known = [k for k, effect in enumerate(model.effects) if effect.interval is not None]
-        errors = np.array([model.effects[k].standard_error for k in known])
-        lower = np.zeros((len(known), len(known)))
-        for k, row in enumerate(model.correlations):
-            lower[k, :k] = row
-        covariance[np.ix_(known, known)] = (lower + lower.T + np.eye(len(known))) * np.outer(errors, errors)
         terms = [effect.feature for effect in model.effects]
-        return _pandas().DataFrame(covariance, index=terms, columns=terms)
+        return _pandas().DataFrame(covariance(model), index=terms, columns=terms)
 
     def plot_effects(self, axes: "Axes | None" = None, *, per: Literal["scale", "unit"] = "scale") -> "Axes":
         """Draw the effects with their intervals as a forest plot.
@@ -154,7 +139,7 @@ class ModelFrames:
             Where; None makes a figure that is high enough for all names.
         per : {"scale", "unit"}, default="scale"
             What an effect is for: a step of its feature's scale, which its label names, so that effects can be
-            compared; or one unit, as in tables.
+            compared, and from 0 to 1 for categories and yes/no; or one unit, as in tables.
 
         Returns
         -------

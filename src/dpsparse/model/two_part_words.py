@@ -21,6 +21,10 @@ WHAT_COUNTS = (
     "those have. Every record counts in full, extreme ones too. The level of predictions is released by itself, so "
     "that they are right on average."
 )
+BESIDE_PARTS = (
+    "Beside them: odds ratios of {target} being above 0, as logistic regression gives them, and effects on the mean of "
+    "{target} among those above 0, as least squares gives them."
+)
 
 
 def level_words(model: "LinearModel") -> str:

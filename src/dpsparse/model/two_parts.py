@@ -91,14 +91,14 @@ class TwoParts:
         error = math.hypot(
             level.mean_slope * _error(g),
             level.share * _error(b),
-            _estimate(g) * self._slope_error,
-            _estimate(b) * self._share_error,
+            _estimate(g) * self.slope_error,
+            _estimate(b) * self.share_error,
         )
         clear = abs(estimate) > height * error
         return replace(effect, estimate=estimate, standard_error=error, clear=clear, trusted=True)
 
     @property
-    def _slope_error(self) -> float:
+    def slope_error(self) -> float:
         """The standard error of the mean of p (1 - p) mu: that of its level, and what errors of effects on mu add.
 
         Records with p near 1/2 differ in a feature from others, by `TILT` of its scales.
@@ -107,7 +107,8 @@ class TwoParts:
         return math.hypot(self.level.mean_slope_error, TILT * self.level.variance * math.hypot(*errors))
 
     @property
-    def _share_error(self) -> float:
+    def share_error(self) -> float:
+        """The standard error of the share above 0, noise and sampling."""
         level = self.level
         return math.hypot(level.share_noise, math.sqrt(level.share * (1 - level.share) / level.n_records))
 

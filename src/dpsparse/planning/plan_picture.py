@@ -10,10 +10,14 @@ if TYPE_CHECKING:
 
     from dpsparse.planning.forecast import Plan
 
+# Numbers of an axis from here on are written in powers of ten.
+_PLAIN = 1e6
+
 
 def draw(plan: "Plan", axes: "Axes | None", epsilons: Iterable[float] | None, over: Literal["epsilon", "n"]) -> "Axes":
     """The expected error and the minimum detectable effect over epsilon, or over n."""
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axes = plt.subplots(figsize=(6, 4), layout="constrained")[1] if axes is None else axes
     places: list[Any]
@@ -30,6 +34,10 @@ def draw(plan: "Plan", axes: "Axes | None", epsilons: Iterable[float] | None, ov
     if over == "n":
         here, fixed = fixed, here
     axes.axvline(getattr(plan, over), color="tab:gray", linestyle=":", label=here)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}" if value < _PLAIN else f"{value:.0e}"))
+        axis.set_minor_formatter(NullFormatter())
     axes.set_xlabel("records" if over == "n" else "epsilon")
     axes.set_ylabel(plan.unit)
     title = f"{fixed}, d = {plan.d:,}, {plan.sparsity} features, {plan.units}, {plan.response}"

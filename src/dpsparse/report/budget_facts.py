@@ -2,7 +2,7 @@
 
 import os
 import textwrap
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from dpsparse.privacy.accounting.filter import round_down
@@ -23,6 +23,8 @@ EVENTS_MEANING = (
     "A fit counts from its 'reserve' on. 'charge' makes it final and costs nothing more; 'refund' gives back a fit "
     "that released nothing."
 )
+# What is shown before and after a grant without any fit.
+_AROUND = timedelta(hours=12)
 EVENT_HEADINGS = ("number", "when", "dataset", "event", "epsilon", "delta", "fit", "estimator")
 
 
@@ -121,8 +123,11 @@ def plot_budget(ledger: "PrivacyLedger | str | os.PathLike[str]", dataset: str, 
     axes.step(times, [spent for _, spent in changes], "-o", where="post", color="tab:blue", label="spent")
     axes.axhline(grant.epsilon, color="black", linestyle="--", label=f"granted, {grant.epsilon:g}")
     axes.set_ylim(0, 1.1 * grant.epsilon)
+    if len({*times}) == 1:
+        # One moment has no width of its own.
+        axes.set_xlim(times[0] - _AROUND, times[0] + _AROUND)
     axes.set_ylabel(f"epsilon, at delta {grant.delta:g}")
-    axes.set_title(textwrap.fill(name, 60), fontsize="medium")
+    axes.set_title(textwrap.fill(name, 60), fontsize="medium", parse_math=False)
     locator = AutoDateLocator()  # type: ignore[no-untyped-call]  # matplotlib has no types here
     axes.xaxis.set_major_locator(locator)
     axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]  # nor here

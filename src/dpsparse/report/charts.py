@@ -7,7 +7,8 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dpsparse.html import Html, number, tag
+from dpsparse.html import Html, number, shortened, tag
+from dpsparse.model.axis_ticks import powers, ratio_ticks, ticks
 
 # Beyond these sizes (of numbers that no fit in sensible units has) places would overflow or vanish.
 _SMALLEST, _LARGEST = 1e-280, 1e280
@@ -55,7 +56,7 @@ def forest(rows: Sequence[Row], floor: float | None, description: str, *, ratios
     pieces.append(_vertical(at(0), head, height))
     for place, row in enumerate(rows):
         pieces += _line(row, at, _ROW * place + head + 16)
-    for tick, label in _ratio_ticks(low, high) if ratios else _labelled(_ticks(low, high)):
+    for tick, label in ratio_ticks(low, high) if ratios else _labelled(ticks(low, high)):
         pieces.append(_vertical(at(tick), height, height + 5))
         pieces.append(_text(at(tick), height + 20, label, anchor="middle"))
     pieces.append(tag("line", x1="0%", x2="100%", y1=height, y2=height))
@@ -65,8 +66,7 @@ def forest(rows: Sequence[Row], floor: float | None, description: str, *, ratios
 def _line(row: Row, at: Callable[[float], float], top: int) -> Iterator[Html]:
     """Name and note, and beneath them the effect and its interval."""
     kind = "significant" if row.significant else "vague"
-    name = row.name if len(row.name) <= _LONGEST_NAME else row.name[: _LONGEST_NAME - 1] + "…"
-    yield _text(0, top, name, class_="name")
+    yield _text(0, top, shortened(row.name, _LONGEST_NAME), class_="name")
     yield _text(100, top, row.note, anchor="end")
     middle = top + 16
     if row.interval is not None:
@@ -102,11 +102,11 @@ def curves(
         # Stretched to the width of the picture; the line keeps its own width.
         box = {"width": "100%", "height": bottom, "viewBox": f"0 0 100 {bottom}", "preserveAspectRatio": "none"}
         pieces.append(tag("svg", curve, **box))
-    for tick in _powers(min(heights), max(heights)):
+    for tick in powers(min(heights), max(heights)):
         height = down(math.log(tick))
         pieces.append(tag("line", x1="13%", x2="97%", y1=f"{height:.2f}", y2=f"{height:.2f}", class_="grid"))
         pieces.append(_text(12, height + 4, f"{tick:g}", anchor="end"))
-    for tick in _powers(x[0], x[-1]):
+    for tick in powers(x[0], x[-1]):
         pieces.append(_vertical(across(math.log(tick)), bottom, bottom + 5))
         pieces.append(_text(across(math.log(tick)), bottom + 20, f"{tick:g}", anchor="middle"))
     pieces.append(tag("line", x1="13%", x2="97%", y1=bottom, y2=bottom))
@@ -174,38 +174,5 @@ def _percent(low: float, high: float, first: int, last: int) -> Callable[[float]
     return lambda value: first + (last - first) * ((value - low) / span)
 
 
-def _ticks(low: float, high: float) -> list[float]:
-    """Three to seven round numbers."""
-    rough = (high - low) / 6
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = power * next(factor for factor in (1, 2, 5, 10, 20) if factor * power >= rough)
-    return [place * step for place in range(math.ceil(low / step), math.floor(high / step) + 1)]
-
-
-def _labelled(ticks: Sequence[float]) -> list[tuple[float, str]]:
-    return [(tick, number(tick) if abs(tick) < 1e6 else f"{tick:g}") for tick in ticks]
-
-
-def _ratio_ticks(low: float, high: float) -> list[tuple[float, str]]:
-    """Where round ratios are on a logarithmic axis, and how they are written.
-
-    Examples
-    --------
-    >>> from dpsparse.report.charts import _ratio_ticks
-    >>> [label for _, label in _ratio_ticks(-1.0, 2.0)], [label for _, label in _ratio_ticks(-0.05, 0.11)]
-    (['0.5', '1', '2', '5'], ['1', '1.05', '1.1'])
-    """
-    least, most = math.exp(low), math.exp(high)
-    round_ones = _powers(least, most)
-    if len(round_ones) < 3:
-        round_ones = [tick for tick in _ticks(least, most) if tick > 0]
-    return [(math.log(tick), f"{tick:g}") for tick in round_ones]
-
-
-def _powers(low: float, high: float) -> list[float]:
-    """Powers of ten, or 1, 2 and 5 times them where there are few."""
-    exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    every = max(1, len(exponents) // 8)
-    factors = (1, 2, 5) if len(exponents) <= 4 else (1,)
-    ticks = [float(f"{factor}e{exponent}") for exponent in exponents[::every] for factor in factors]
-    return [tick for tick in ticks if low <= tick <= high]
+def _labelled(places: Sequence[float]) -> list[tuple[float, str]]:
+    return [(tick, number(tick) if abs(tick) < 1e6 else f"{tick:g}") for tick in places]

@@ -50,7 +50,7 @@ def effects(model: "LinearModel") -> Iterator[str]:
 
 
 def _forest(model: "LinearModel") -> Iterator[str]:
-    """The effects on one axis: each for a step of its feature's scale, learned or public; 1 where there is none."""
+    """The effects on one axis, as `scaled_effects` has them."""
     ratios = ratio_words(model)
     shown, shown_interval = (ratio_text, ratio_interval_text) if ratios else (number, interval_text)
     rows, cells = [], []
@@ -62,7 +62,8 @@ def _forest(model: "LinearModel") -> Iterator[str]:
     floor = model.noise_floor
     target = model.target if model.classes is None else f"{model.target} being {label_of_yes(model)}"
     what = f"Effects on {target}" if ratios is None else f"{ratios.heading} of {target}"
-    words = f"{what}, each for a step as large as the feature's scale{', on a logarithmic axis' if ratios else ''}"
+    step = "each for a step as large as the feature's scale, of categories and yes/no from 0 to 1"
+    words = f"{what}, {step}{', on a logarithmic axis' if ratios else ''}"
     band = ""
     if floor is not None:
         reach = f"from {ratio_text(-floor)} to {ratio_text(floor)}" if ratios else f"to ±{number(floor)}"
