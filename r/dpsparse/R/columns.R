@@ -48,8 +48,9 @@
   missing <- setdiff(unlist(lapply(c(list(response), terms), all.vars)), names(data))
   if (length(missing)) stop("data has no column '", missing[1], "'", call. = FALSE)
   labels <- vapply(c(list(response), terms), function(term) paste(deparse(term, backtick = FALSE), collapse = " "), "")
-  # Evaluated with base functions alone, so that no function of the caller's stands in for one of them.
-  columns <- lapply(c(list(response), terms), function(term) eval(term, data, baseenv()))
+  # Evaluated with base functions alone, so that no function of the caller's stands in for one of them. That NaN was
+  # made of a cell, as log warns, is something of a record.
+  columns <- suppressWarnings(lapply(c(list(response), terms), function(term) eval(term, data, baseenv())))
   names(columns) <- labels
   list(columns = columns[!duplicated(labels)], target = labels[1])
 }
