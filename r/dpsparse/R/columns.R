@@ -61,7 +61,9 @@
   if (inherits(column, "I")) column <- unclass(column)
   if (is.factor(column)) column <- as.character(column)
   if (inherits(column, c("Date", "POSIXt"))) {
-    return(pandas$to_datetime(reticulate::r_to_py(.with_none(format(column, "%Y-%m-%dT%H:%M:%S")))))
+    # A year that pandas does not know is a gap; an error would show the cell.
+    text <- "%Y-%m-%dT%H:%M:%S"
+    return(pandas$to_datetime(reticulate::r_to_py(.with_none(format(column, text))), format = text, errors = "coerce"))
   }
   if (is.numeric(column)) return(pandas$Series(reticulate::r_to_py(as.list(as.double(column))), dtype = "float64"))
   if (is.logical(column)) return(pandas$Series(reticulate::r_to_py(.with_none(column)), dtype = "boolean"))

@@ -31,6 +31,15 @@ test_that("no warning tells of a cell", {
   expect_equal(parsed$columns[[3]], c(NA, 2L), ignore_attr = TRUE)
 })
 
+test_that("a date of any year is read, or a gap", {
+  skip_if_not(dp_available(), "the Python package dpsparse is not installed")
+  for (since in c(-719162, 2932896, 1e7, NA)) {
+    days <- .as_python(as.Date("1970-01-01") + c(since, 0))
+    expect_equal(reticulate::py_to_r(days$dtype$kind), "M")
+    expect_equal(reticulate::py_to_r(days$isna()$tolist())[[2]], FALSE)
+  }
+})
+
 test_that("families without a private fit are refused", {
   expect_error(dp_glm(cost ~ age, people, family = stats::Gamma), "family must be binomial")
   expect_error(dp_glm(cost ~ age, people, family = stats::binomial("probit")), "family must be binomial")
