@@ -48,8 +48,9 @@
   missing <- setdiff(unlist(lapply(c(list(response), terms), all.vars)), names(data))
   if (length(missing)) stop("data has no column '", missing[1], "'", call. = FALSE)
   labels <- vapply(c(list(response), terms), function(term) paste(deparse(term, backtick = FALSE), collapse = " "), "")
-  # Evaluated with base functions alone, so that no function of the caller's stands in for one of them.
-  columns <- lapply(c(list(response), terms), function(term) eval(term, data, baseenv()))
+  # Evaluated with base functions alone, so that no function of the caller's stands in for one of them. That NaN was
+  # made of a cell, as log warns, is something of a record.
+  columns <- suppressWarnings(lapply(c(list(response), terms), function(term) eval(term, data, baseenv())))
   names(columns) <- labels
   list(columns = columns[!duplicated(labels)], target = labels[1])
 }
@@ -60,7 +61,9 @@
   if (inherits(column, "I")) column <- unclass(column)
   if (is.factor(column)) column <- as.character(column)
   if (inherits(column, c("Date", "POSIXt"))) {
-    return(pandas$to_datetime(reticulate::r_to_py(.with_none(format(column, "%Y-%m-%dT%H:%M:%S")))))
+    # A year that pandas does not know is a gap; an error would show the cell.
+    text <- "%Y-%m-%dT%H:%M:%S"
+    return(pandas$to_datetime(reticulate::r_to_py(.with_none(format(column, text))), format = text, errors = "coerce"))
   }
   if (is.numeric(column)) return(pandas$Series(reticulate::r_to_py(as.list(as.double(column))), dtype = "float64"))
   if (is.logical(column)) return(pandas$Series(reticulate::r_to_py(.with_none(column)), dtype = "boolean"))

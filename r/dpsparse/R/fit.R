@@ -80,12 +80,29 @@ dp_glm <- function(formula, data, family = stats::binomial, positive = NULL, exp
 
 .sparsity <- function(sparsity) if (is.numeric(sparsity)) as.integer(sparsity) else sparsity
 
+# A call without what do.call or an injected value puts in the place of a name: a data frame would be all records, and
+# a formula has an environment, in which they may be.
+.bare <- function(call) {
+  attributes(call) <- attributes(call)["names"]
+  for (place in seq_along(call)) {
+    # An argument that is left out, as in people[1, ].
+    if (identical(call[[place]], quote(expr = ))) next
+    part <- call[[place]]
+    if (is.call(part)) {
+      call[[place]] <- .bare(part)
+    } else if (!is.name(part) && !is.null(part) && !(is.atomic(part) && length(part) == 1)) {
+      call[[place]] <- as.name("...")
+    }
+  }
+  call
+}
+
 .fitted <- function(estimator, parsed, positive, call, class, exposure = NULL) {
   table <- .python$dpsparse$read_table(
     .as_frame(parsed$columns), parsed$target, positive = positive, exposure = exposure
   )
   estimator$fit(table)
-  .from_python(estimator$released_, call, class)
+  .from_python(estimator$released_, .bare(call), class)
 }
 
 # What R keeps: released numbers as R's own, and the model file as text, so that it survives saveRDS.

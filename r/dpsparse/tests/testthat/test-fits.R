@@ -35,6 +35,23 @@ test_that("the methods of lm agree with each other", {
   expect_output(print(summary(fit)), "95 % interval")
 })
 
+test_that("a model holds no records, however it was called", {
+  called <- function(people) {
+    formula <- cost ~ age + smoker
+    suppressWarnings(list(
+      do.call(dp_lm, list(formula, people)),
+      do.call("dp_lm", list(formula, data = people)),
+      eval(bquote(dp_lm(cost ~ age + smoker, .(people)[, ]))),
+      dp_lm(cost ~ age + smoker, people)
+    ))
+  }
+  for (model in called(people)) {
+    expect_lt(length(serialize(model, NULL)), 60000)
+    expect_lt(sum(nchar(capture.output(print(model)))), 2000)
+  }
+  expect_equal(model$call, quote(dp_lm(formula = cost ~ age + smoker, data = people)))
+})
+
 test_that("predictions are of the records that are given", {
   beside <- augment(fit, head(people, 100))
   expect_equal(names(beside), c(names(people), ".fitted"))
