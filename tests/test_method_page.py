@@ -35,6 +35,7 @@ STATED = [
     ("may be small ({:g} to", c.LEAST_CLIP),
     ("to {:g}, from public numbers)", c.MOST_CLIP),
     (r"cheap to check ($N \ge {:g}$;", c.CHECK_UNITS_FROM),
+    ("Of more than {} features $N$ must be", c.CHECKED_AT_ONCE),
     ("carriers lie at most {:g} scales from the others", 1 / c.RARE),
     ("of sizes cut at {:g} of the typical one", c.MOST_SIZES),
     ("where it is more than {:g}, by two standard deviations", c.SIZE_ASTRAY),
@@ -137,6 +138,8 @@ STATED = [
     ("The pursuit has {:g} of the budget where features are selected and 0.25", newton.SELECTS),
     ("and {:g} where all are taken, or", newton.TAKES_ALL),
     ("or {:g} where these are too many for intervals", newton.TAKES_MANY),
+    ("which count up to {:g}. It moves the constant", c.LINE_REACH),
+    ("both may be off by {:g}, and by more", c.LINE_SPREAD),
     (r"$N \ge {:g}\,k^{{1.5}}$ here too", c.REFERENCE_FROM),
 ]
 

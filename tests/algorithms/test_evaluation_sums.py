@@ -71,6 +71,7 @@ def test_without_noise_the_estimates_are_the_plain_means():
     assert scores.improvement.value == pytest.approx(clipped.mean(), abs=1e-5)
     expected = 1 - (np.minimum(a, scores.cut) ** 2).mean() / (np.minimum(b, scores.cut) ** 2).mean()
     assert scores.r2.value == pytest.approx(expected, abs=1e-5)
+    assert scores.squared_error.value == pytest.approx((np.minimum(a, scores.cut) ** 2).mean(), rel=1e-4)
     assert scores.model.cut == pytest.approx((a > scores.cut).mean(), abs=1e-6)
     # The points of the grids are 19 % apart.
     assert 0.03 < (np.maximum(a, b) > scores.cut).mean() < 0.07
@@ -170,7 +171,8 @@ def test_intervals_cover(errors, n):
     clipped_mean = cache(lambda name, limit: np.clip(getattr(many, name), -limit, limit).mean())
 
     r2 = r2_of(many)
-    hits, told, known = np.zeros(3), 0, 0
+    clipped_square = cache(lambda limit: (np.clip(many.model, None, limit) ** 2).mean())
+    hits, told, known, squares = np.zeros(3), 0, 0, 0
     for seed in range(400):
         f = rng.normal(size=n)
         scores, _ = released(f + draw(n), f, source=SeededSource(seed))
@@ -180,12 +182,14 @@ def test_intervals_cover(errors, n):
         hits += [is_within(e, t) for e, t in zip(estimates, truth, strict=True)]
         known += scores.r2 is not None
         told += scores.r2 is not None and is_within(scores.r2, r2(scores.cut))
+        squares += scores.squared_error is None or is_within(scores.squared_error, clipped_square(scores.cut))
     # Four standard deviations of a share of 400 about [.87, .95], which benchmarks/evaluate_coverage.py shows.
     assert (hits / 400).min() > 0.87 - 0.06
     assert (hits / 400).max() < 0.95 + 0.04
     # Most fits of the larger tables have an R2; its sampling error is from moments of a beta law, and a little large.
     assert known > 300 or n < 1_000
     assert told >= 0.87 * known - 4 * math.sqrt(0.1 * known)
+    assert squares / 400 > 0.87 - 0.06
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-9, 1e9])

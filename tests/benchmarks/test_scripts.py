@@ -30,6 +30,7 @@ COMMANDS = {
         "--table fair --seeds 1 --size 2000 --law normal --jobs 1 --out OUT",
         "  3,000 records  fits 1  finite 1 ",
     ),
+    "classifiers_hinge.py": ("--size 600 --features 40 --seeds 1 --jobs 1 --out OUT", "records 600  features 40 "),
     "counts.py": ("--part simulated --seeds 1 --size 500 --epsilon 1 --jobs 1 --out OUT", "  records 500  epsilon 1 "),
     "evaluate_coverage.py": ("--runs 2 --population 80000", "outside ["),
     "evaluate_outcomes.py": ("--runs 2 --population 20000", "outside ["),

@@ -111,8 +111,9 @@ def test_no_effect_is_shown_outside_its_interval(name):
     outside = [each for each in shown(model) if not each[2][0] <= each[1] <= each[2][1]]
     assert outside == []
     with_interval = [effect for effect in model.effects if effect.interval is not None]
-    # As many as there are, in every place: the page has them in two tables. Scores have three intervals, or four.
-    n_scores = 0 if model.scores is None else 3 + (model.scores.r2 is not None)
+    # As many as there are, in every place: the page has them in two tables. Scores have three to five.
+    told = () if model.scores is None else (model.scores.r2, model.scores.squared_error)
+    n_scores = 0 if model.scores is None else 3 + sum(each is not None for each in told)
     assert places.count("summary") == places.count("JSON") == len(with_interval)
     assert places.count("notebook") == len(with_interval) + n_scores
     if model.explains:

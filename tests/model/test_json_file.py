@@ -199,6 +199,7 @@ def test_no_entry_can_be_of_another_type_or_left_out(path, model):
         "note",
         "estimand",
         "r2",
+        "squared_error",
         "level",
         "nearly_exact",
         "variables",

@@ -72,6 +72,17 @@ class Means:
             low, high = least, 1.0
         return Estimate(unit * mean, unit * error, unit * low, unit * high, float(cut))
 
+    def square(self, unit: float, total: float, errors: float, cut: float) -> Estimate | None:
+        """The mean of squared terms from 0 to 1, in some unit, from their sum and that of the terms less a half."""
+        if total < LEAST_SQUARES * self.square_noise or self.answered < LEAST_RESPONSES * self.answered_noise:
+            return None
+        m = self.answered
+        mean, square = float(np.clip(errors / m + 0.5, 0.0, 1.0)), float(np.clip(total / m, 0.0, 1.0))
+        by_noise = (self.square_noise**2 + (square * self.answered_noise) ** 2) / m**2
+        error = math.sqrt(by_noise + _variance_of_square(mean, square, float(cut)) / m)
+        low, high = max(0.0, square - reach() * error), min(1.0, square + reach() * error)
+        return Estimate(unit * square, unit * error, unit * low, unit * high, float(cut))
+
     def r2(
         self,
         squares: NDArray[np.float64],

@@ -19,6 +19,8 @@ people from whom the records are a sample. A mean is its noisy sum over the nois
 of the sum, that of the noise of m, to first order, and the sampling variance, from the noisy squares. Since c / 2 is
 taken off, the noise of m hardly matters.
 
+The mean of min(error, c)^2 of the model is a sum of release 6 over m, and costs nothing.
+
 R2 is 1 less the ratio of E min(error, c)^2 of the model to that of the constant: both are sums of release 6, so that it
 costs nothing, and m cancels. Its sampling variance is that of q1 - r q0, where q1 and q0 are a record's two terms and r
 is their ratio; it takes fourth moments, which are not released (see `estimates`).
@@ -80,6 +82,8 @@ class Scores:
     # squares are too noisy to tell.
     r2: Estimate | None = None
     level: float = SHOWN_LEVEL  # Of the intervals.
+    # The mean of ``min(|error|, cut) ** 2`` of the model; None where the squares are too noisy to tell.
+    squared_error: Estimate | None = None
 
 
 @dataclass(frozen=True)
@@ -211,4 +215,5 @@ def release_errors(
         constant=mean.estimate(cut, base, error_noise, squares[1], shares[1], shift=0.5, least=0.0),
         improvement=mean.estimate(bound, improved, improvement_noise, squares[2], shares[2], shift=0.0, least=-1.0),
         r2=mean.r2(squares, bound / cut, (model, base), shares),
+        squared_error=mean.square(cut**2, squares[0], model, shares[0]),
     )

@@ -17,8 +17,8 @@ NOT_NUMERIC = (
 )
 NOT_LABELS = (
     "Only binary classification is supported. y must be 0 or 1, or False or True, in every record; for other labels "
-    "say which one is yes, as in positive='yes', and every other one is no; continuous responses are for "
-    "PrivateSparseRegressor"
+    "say which one is yes, as in positive='yes', and every other one is no; of more than two labels make one fit for "
+    "each; continuous responses are for PrivateSparseRegressor"
 )
 NOT_COUNTS = (
     "y must be a number from 0 on in every record, such as a count or a cost; numbers below 0 are for "

@@ -82,6 +82,11 @@ class Evaluation:
         return self.scores.improvement
 
     @property
+    def squared_error(self) -> Estimate | None:
+        """The mean of ``min(|error|, cut) ** 2`` of the model's predictions; None if not known, or of probabilities."""
+        return self.scores.squared_error if isinstance(self.scores, Scores) else None
+
+    @property
     def r2(self) -> Estimate | None:
         """1 less the mean of ``min(|error|, cut) ** 2`` of the model over that of the constant; None if not known."""
         return self.scores.r2 if isinstance(self.scores, Scores) else None
@@ -177,6 +182,7 @@ def score_rows(evaluation: Evaluation) -> list[tuple[str, ...]]:
         f"min(|error|, {cut}), model": scores.model,
         f"min(|error|, {cut}), {name} {number(evaluation.constant_prediction)}": scores.constant,
         f"improvement, within ±{number(scores.bound)}": scores.improvement,
+        f"squared error, errors up to {cut}, model": scores.squared_error,
         f"R², errors up to {cut}": scores.r2,
     }
     if isinstance(scores, MeanScores):
@@ -303,13 +309,18 @@ def _read_sums(fields: Fields) -> Scores:
         cut=fields.number("cut", above=0),
         bound=fields.number("bound", above=0),
         **{name: read_estimate(fields.table(name)) for name in ("model", "constant", "improvement")},
-        r2=None if (r2 := fields.table("r2", None)) is None else read_estimate(r2),
+        **{name: _read_if_told(fields, name) for name in ("r2", "squared_error")},
         level=fields.number("level", _EARLIER_LEVEL, above=0),
     )
     if "deviance_cut" in fields:
-        d2, cut = fields.table("d2", None), fields.number("deviance_cut", above=0)
-        scores: Scores = MeanScores(**facts, d2=None if d2 is None else read_estimate(d2), deviance_cut=cut)
+        d2, cut = _read_if_told(fields, "d2"), fields.number("deviance_cut", above=0)
+        scores: Scores = MeanScores(**facts, d2=d2, deviance_cut=cut)
     else:
         scores = Scores(**facts)
     fields.finish()
     return scores
+
+
+def _read_if_told(fields: Fields, name: str) -> Estimate | None:
+    told = fields.table(name, None)
+    return None if told is None else read_estimate(told)

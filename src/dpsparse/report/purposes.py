@@ -55,6 +55,7 @@ PURPOSE = {
     "slope moments": "how a mean score reacts to the effects: the selected features, weighed by how unsure yes is",
     "rough slope moments": "roughly the same before the last steps, to bring the features to one scale",
     "row moments": "how the selected features go together, for the last step",
+    "line of log odds": "how the odds of yes go with predicted ones, so that probabilities are right on average",
     "score norms": "how much single records would move the effects, and where to cut that at first",
     "score moments": "how that varies, for the last step and its errors",
     "first mean score": "how far the effects are off those of least squares, or of Huber's regression",

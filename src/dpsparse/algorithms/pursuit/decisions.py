@@ -150,7 +150,9 @@ def learns_units(facts: PublicFacts) -> bool:
 
     Of a feature that says whether another is missing nothing is known.
     """
-    return not facts.known or facts.missing or facts.of_units.size >= c.CHECK_UNITS_FROM
+    shared = facts.of_units
+    many = max(1.0, n_picks(shared) / c.CHECKED_AT_ONCE)
+    return not facts.known or facts.missing or shared.size >= many * c.CHECK_UNITS_FROM
 
 
 def tail_of_units(facts: PublicFacts) -> int | None:

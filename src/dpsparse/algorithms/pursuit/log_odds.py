@@ -1,6 +1,6 @@
 """How a state takes in steps of Newton's: functions of a state, releases and public numbers, as in `updates`."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -40,6 +40,41 @@ def drifted(evidence: NDArray[np.float64], constants: int) -> NDArray[np.float64
     drift = np.full(len(evidence), c.DRIFT**2)
     drift[:constants] = c.CONSTANT_DRIFT**2
     return np.asarray(np.linalg.solve(np.eye(len(evidence)) + evidence * drift, evidence))
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How predicted log odds spread, by second moments of rows.
+
+    Parameters
+    ----------
+    means : ndarray
+        Those of the features.
+    middle, of_features : float
+        The mean of the log odds, from the centre's, and what the features add to it.
+    deviation : float
+        Their standard deviation.
+    """
+
+    means: NDArray[np.float64]
+    middle: float
+    of_features: float
+    deviation: float
+
+    @property
+    def reach(self) -> float:
+        """How far from the centre they may lie."""
+        return float(abs(self.middle) + c.ODDS_REACH * self.deviation) / c.REACH
+
+
+def spread_of(effects: NDArray[np.float64], moments: NDArray[np.float64], constants: int) -> Spread:
+    """The spread of the log odds of some effects; the first `constants` columns are the constant."""
+    of_features = effects[constants:]
+    means = moments[0, 1:] / moments[0, 0] if constants else np.zeros(len(effects))
+    spread = moments[constants:, constants:] / (moments[0, 0] if constants else 1.0) - np.outer(means, means)
+    added = float(means @ of_features)
+    deviation = float(np.sqrt(max(float(of_features @ spread @ of_features), 0.0)))
+    return Spread(means, float(effects[:constants].sum() + added), added, deviation)
 
 
 def without_columns(state: State, out: NDArray[np.bool_]) -> State:
@@ -93,18 +128,15 @@ def _predicting(
     nothing of what becomes of the odds so far out.
     """
     first, explains = state.constants, of_nothing < c.NOTHING
-    means = moments[0, 1:] / moments[0, 0] if first else np.zeros(len(effects))
-    spread = moments[first:, first:] / (moments[0, 0] if first else 1.0) - np.outer(means, means)
-    used, every = effects[first:] * explains, np.zeros(len(state.effects))
-    every[state.kept] = effects
-    every[state.kept_features] = used
-    deviation = np.sqrt(max(float(used @ spread @ used), 0.0))
-    middle = float(effects[:first].sum() + means @ used)
+    used, every = effects.copy(), np.zeros(len(state.effects))
+    used[first:] *= explains
+    every[state.kept] = used
+    spread = spread_of(used, moments, first)
     conclusion = Conclusion(
-        distance=float(abs(middle) + c.ODDS_REACH * deviation) / c.REACH,
+        distance=spread.reach,
         covariance=step.covariance + np.diag(step.bias**2),
         effects=every,
-        means=means,
+        means=spread.means,
         explains=explains,
     )
     return replace(state, evidence=replace(state.evidence, step=step), conclusion=conclusion)

@@ -53,6 +53,13 @@ ROW_MOMENTS = Price(
     "Directions in which many features vary together, in place of slope moments.",
     "classifiers.py",
 )
+ODDS_LINE = Price(
+    "line of log odds",
+    "once",
+    (Case("many features taken", takes_all, Fixed(0.06)),),
+    "Probabilities that are right on average: many effects together are too small, or too large.",
+    "classifiers.py",
+)
 MEAN_SCORES = Price(
     "mean score",
     "all together",
@@ -73,5 +80,5 @@ FINAL_MOMENTS = _final("slope moments", 0.1, "The derivative of the mean score."
 FIRST_SCORE = _final("first mean score", 0.06, "A first step, after which slope moments need not be exact.")
 SCORE_MOMENTS = _final("score moments", 0.03, "Errors where the model is not right; otherwise slopes tell them.")
 FINAL_SCORE = _final("mean score", 0.74, "The last step: all precision comes from here.")
-PRICES = (SHARE_OF_YES, PICKS, SLOPE_MOMENTS, ROW_MOMENTS, MEAN_SCORES)
+PRICES = (SHARE_OF_YES, PICKS, SLOPE_MOMENTS, ROW_MOMENTS, MEAN_SCORES, ODDS_LINE)
 FINAL_PRICES = (ROUGH_MOMENTS, ROW_NORMS, FINAL_MOMENTS, FIRST_SCORE, SCORE_MOMENTS, FINAL_SCORE)

@@ -52,8 +52,10 @@ BETWEEN_0_AND_1 = 0.5
 
 # --- decisions: what is learned of a selected feature
 
-# From this N on given units are checked, on short grids about them: it is cheap.
-CHECK_UNITS_FROM = 1500
+# From this N on given units are checked, on short grids about them: it is cheap. Of more features than the second
+# number N must be in proportion to them: each has less of the budget, and noise would move units that are right. Set by
+# `classifiers.py`.
+CHECK_UNITS_FROM, CHECKED_AT_ONCE = 1500, 12
 # From these N on a feature's scale looks at its upper tail: one difference in 5, and one in 10.
 TAIL_FROM, FAR_TAIL_FROM, TAIL, FAR_TAIL = 500, 1500, 5, 10
 # An effect starts from the slopes of pairs from this N on, in known units and in unknown ones; from the third on it
@@ -288,6 +290,13 @@ NEWTON_STEPS = 3
 # The same where these are too many for their slope moments: each step is shorter, and the next one sees what it left.
 # Set by `classifiers.py`: 4 and 8 predict a little worse.
 STEPS_OF_MANY = 6
+# The line of log odds on predicted ones: how far both ends count, in standard deviations; how far the constant and the
+# factor of all effects may be off, as standard deviations; and the least that this factor becomes. Set by
+# `classifiers.py`.
+LINE_REACH, LINE_SPREAD, LEAST_STRETCH = 2.0, 0.3, 0.2
+# Points of a sum that stands for a mean over a standard normal law: none lies beyond, and steps are small beside it.
+LINE_FROM, LINE_TO, LINE_STEPS = -5.0, 5.0, 101
+LINE_POINTS: NDArray[np.float64] = np.linspace(LINE_FROM, LINE_TO, LINE_STEPS)
 
 # --- counts and costs, in units of the mean response
 

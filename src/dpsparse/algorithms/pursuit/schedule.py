@@ -32,6 +32,7 @@ from dpsparse.algorithms.pursuit.steps.joint import (
 from dpsparse.algorithms.pursuit.steps.mean_response import MeanResponseStep
 from dpsparse.algorithms.pursuit.steps.newest_effect import EffectStep
 from dpsparse.algorithms.pursuit.steps.newton import ConcludeStep, NewtonStep, RowMomentsStep
+from dpsparse.algorithms.pursuit.steps.odds_line import OddsLineStep
 from dpsparse.algorithms.pursuit.steps.ratio_level import RatioLevelStep
 from dpsparse.algorithms.pursuit.steps.reference import CurvedReferenceStep, LevelStep, ReferenceStep
 from dpsparse.algorithms.pursuit.steps.response import ResponseStep
@@ -67,7 +68,7 @@ def steps_of(facts: PublicFacts, reference_rho: float = 0.0) -> tuple[Step, ...]
             *_by_newton(facts, reference_rho),
             *level,
             ConcludeStep(reference_follows=reference_rho > 0),
-            *_to_reference(facts, reference_rho),
+            *(_to_reference(facts, reference_rho) if reference_rho else (OddsLineStep(facts),)),
         )
     middle = _one_by_one(facts) if decisions.selects(facts) else _all_at_once(facts)
     closing: tuple[Step, ...] = (
