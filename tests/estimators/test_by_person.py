@@ -120,13 +120,6 @@ def test_what_contradicts_ids_is_refused():
         PrivateSparseRegressor().fit(X, y, person=person[:5])
 
 
-def test_a_table_on_a_cluster_is_refused_before_anything_is_spent():
-    da = pytest.importorskip("dask.array")
-    X, y, person = panel()
-    with pytest.raises(TypeError, match=r"X\.compute\(\)"):
-        PrivateSparseRegressor(sparsity=2).fit(da.from_array(X), da.from_array(y), person=person)
-
-
 def frame_of(X, y, person):
     frame = pd.DataFrame(X, columns=list("abcdef")).assign(y=y, id=[f"p{k}" for k in person])
     return frame.assign(sex=np.where(frame.a > 0, "m", "f"))

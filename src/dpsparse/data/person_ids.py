@@ -52,9 +52,7 @@ def people_of(ids: Any, n_rows: int) -> People:
 
 def _values(ids: Any) -> NDArray[Any]:
     """Ids as an array, in a type that holds each of them exactly."""
-    if is_dask(ids):
-        raise TypeError("person must be in memory: pass ids.compute()")
-    ids = on_host(ids)
+    ids = _computed(ids) if is_dask(ids) else on_host(ids)
     if isinstance(ids, np.ma.MaskedArray):
         ids = ids.tolist()
     if isinstance(ids, np.ndarray) and ids.dtype.kind in _COMPARED + "fcO":
@@ -68,6 +66,13 @@ def _values(ids: Any) -> NDArray[Any]:
     values = np.empty(len(items), dtype=object)
     values[:] = items
     return values
+
+
+def _computed(ids: Any) -> Any:
+    """Ids of a dask collection in memory, where a fit divides rows among people; an error of theirs quotes nothing."""
+    from dpsparse.engine.dask.tasks import computed
+
+    return computed(ids)
 
 
 def _numbered(values: list[Any]) -> NDArray[np.intp]:
@@ -110,20 +115,19 @@ def without_ids(X: Any, person: Any) -> tuple[Any, Any]:
     if not isinstance(person, str):
         return X, person
     columns = getattr(X, "columns", None)
-    if columns is None or not hasattr(X, "drop") or is_dask(X):
+    if columns is None or not hasattr(X, "drop"):
         raise TypeError(f"person={person!r} is the name of a column, and X no data frame; pass the ids themselves")
     if list(columns).count(person) != 1:
         raise ValueError(f"person={person!r} must be the name of one column of X")
-    return (X.drop(columns=person) if hasattr(X, "iloc") else X.drop(person)), X[person]
+    return (X.drop(columns=person) if hasattr(X, "iloc") or is_dask(X) else X.drop(person)), X[person]
 
 
-def people_rows(rows: Any, people: People) -> PeopleRows:
-    """The rows of people, in memory; refused, from public facts, where they are elsewhere or there is no room."""
+def people_rows(rows: Any, people: People) -> Any:
+    """The rows of people, as `protocols.Rows`; refused, from public facts, where there is no room for them."""
+    if hasattr(rows, "by_person"):
+        return rows.by_person(people)
     if not isinstance(rows, DenseRows | SparseRows | DiskRows):
-        raise TypeError(
-            "person: X must be in this machine's memory or on its disk; pass X.compute() for a dask collection, and "
-            "X.cpu().numpy() for a GPU's"
-        )
+        raise TypeError("person: X must not be on a GPU; pass X.cpu().numpy()")
     n, d = rows.n_records, rows.n_features
     cell = _MOST_QUANTIZERS + (rows.source.dtype.itemsize if isinstance(rows, DiskRows) else 0)
     if cell * n * d > config.current.disk_memory_share * available_bytes():

@@ -21,6 +21,7 @@ from dpsparse.engine.dask.actors import Form, Pairs, as_floats, evaluate_rows, h
 from dpsparse.engine.dask.session import DaskSession
 from dpsparse.engine.dask.tasks import compute, futures_by_key, persist, tasks
 from dpsparse.engine.links import IDENTITY, Link
+from dpsparse.engine.people import People
 from dpsparse.engine.protocols import OnProgress, Query
 from dpsparse.engine.quantize import Quantizer, check_exact
 from dpsparse.engine.queries import nonfinite_blocks, total
@@ -112,7 +113,7 @@ def all_finite(y: Any) -> bool:
 class DaskRows:
     """A `protocols.Rows`: rows of partitions, from row `first` on, `step` apart."""
 
-    def __init__(self, features: Partitions | PartitionPairs, y: Any, first: int = 0, step: int = 1) -> None:
+    def __init__(self, features: Any, y: Any, first: int = 0, step: int = 1) -> None:
         self._features, self._y, self._first, self._step = features, y, first, step
         offsets = [(first - start) % step for start in np.cumsum([0, *features.lengths])[:-1].tolist()]
         every = zip(features.features, y.to_delayed(), offsets, features.lengths, strict=True)
@@ -125,6 +126,12 @@ class DaskRows:
     def part(self, index: int, of: int) -> "DaskRows":
         """Every `of`-th row from row `index` on: part `index` of `of` disjoint parts."""
         return DaskRows(self._features, self._y, self._first + index * self._step, self._step * of)
+
+    def by_person(self, people: People) -> Any:
+        """The rows of people, who may have several."""
+        from dpsparse.engine.dask.people_rows import DaskPeopleRows
+
+        return DaskPeopleRows(self._features, self._y, people)
 
     def differences(self) -> "DaskRows":
         """The differences of pairs of records; see `protocols.Rows`."""
