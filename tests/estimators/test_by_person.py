@@ -264,14 +264,41 @@ def test_of_a_raw_table_a_person_moves_no_release_by_more_than_is_declared(name,
     assert max(shares.values()) <= 1
 
 
-@pytest.mark.parametrize("estimator", [PrivateSparseTwoPartRegressor()])
-def test_families_that_protect_rows_refuse_ids_before_anything_is_spent(estimator, tmp_path):
-    frame = pd.DataFrame({"x": np.arange(40.0), "cost": np.arange(40) % 3, "who": np.arange(40) // 2})
-    ledger = PrivacyLedger(tmp_path / "ledger.db")
-    ledger.grant("people", epsilon=1.0, delta=1e-3)
-    model = estimator.set_params(ledger=ledger, dataset="people", delta=1e-4)
-    with pytest.raises(ValueError, match=f"person: {type(model).__name__} protects rows"):
-        model.fit(frame[["x"]], frame["cost"], person=frame["who"])
-    with pytest.raises(ValueError, match=f"person: {type(model).__name__} protects rows"):
-        model.fit(read_table(frame, "cost", person="who"))
-    assert [event.kind for event in ledger.history("people")] == ["grant"]
+@pytest.mark.parametrize("how", ["array", "name", "raw", "text"])
+def test_two_parts_by_person(how):
+    rng = np.random.default_rng(0)
+    person = np.tile(np.arange(3_000), 3)
+    x = rng.standard_normal(len(person))
+    cost = (rng.random(len(x)) < 1 / (1 + np.exp(-x))) * (10 + 3 * x).clip(1) * rng.exponential(1.0, len(x))
+    frame = pd.DataFrame({"who": person, "x": x, "z": rng.standard_normal(len(x))})
+    model = PrivateSparseTwoPartRegressor(sparsity=1, epsilon=8.0, random_state=0)
+    if how == "array":
+        model.fit(frame[["x", "z"]].to_numpy(), cost, person=person)
+    elif how == "name":
+        model.fit(frame, cost, person="who")
+    elif how == "text":
+        model.fit(frame.assign(sex=np.where(person % 2, "m", "f")), cost, person="who")
+    else:
+        model.fit(read_table(frame.assign(cost=cost), "cost", person="who"))
+    assert (model.privacy_.n_records, model.privacy_.guarantee.rows) == (3_000, 9_000)
+    level = model.released_.parts.level
+    assert abs(level.mean / cost.mean() - 1) < 0.15
+    assert "x" in model.released_.columns_needed or 0 in model.support_
+
+
+def test_a_two_part_evaluation_holds_out_people():
+    X, y, person = panel()
+    estimator = PrivateSparseTwoPartRegressor(sparsity=1, epsilon=10.0)
+    model, evaluation = fit_and_evaluate(estimator, X, y.clip(0), person=person)
+    assert (evaluation.scores.n_records, model.privacy_.guarantee.rows) == (60, 1200)
+
+
+def test_two_parts_with_one_row_a_person_are_those_without_ids():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((800, 2))
+    cost = (X[:, 0] > 0) * rng.exponential(1.0, 800)
+    fits = [
+        PrivateSparseTwoPartRegressor(sparsity=1, epsilon=8.0, random_state=0).fit(X, cost, **how)
+        for how in ({}, {"person": np.arange(800)})
+    ]
+    assert same(*fits)

@@ -132,6 +132,8 @@ def _facts(plans: "Sequence[Plan]", epsilons: Sequence[float], units: str) -> di
     """Forecasts for JSON."""
     first = plans[0]
     shown = {"n": first.n, "d": first.d, "sparsity": first.sparsity, "estimand": first.estimand, "units": units}
+    if first.rows_per_person > 1:
+        shown |= {"rows_per_person": first.rows_per_person, "row_correlation": first.row_correlation}
     share: dict[str, float] = {} if first.share_of_yes is None else {"share_of_yes": first.share_of_yes}
     if first.mean_response is not None:
         share = {"mean_response": first.mean_response, "overdispersion": first.overdispersion}
@@ -161,8 +163,8 @@ def _show(heading: str, plans: "Sequence[Plan]", epsilons: Sequence[float]) -> N
     first = plans[0]
     output.say(
         heading,
-        f"n = {first.n:,}, d = {first.d:,}, {first.sparsity} features to select, {first.units}, effects on the "
-        f"{first.response}",
+        f"n = {first.n:,}{_rows_of(first)}, d = {first.d:,}, {first.sparsity} features to select, {first.units}, "
+        f"effects on the {first.response}",
     )
     ratio = () if first.ratio is None else (first.ratio,)
     headings = ("epsilon", "l2 error", "detectable", *ratio, "interval width", "n for half the error")
@@ -177,6 +179,13 @@ def _show(heading: str, plans: "Sequence[Plan]", epsilons: Sequence[float]) -> N
     without = [(at, epsilon) for at, epsilon in zip(plans, epsilons, strict=True) if not at.has_intervals]
     if without:
         output.say("No intervals", _caveat(*without[-1]))
+
+
+def _rows_of(at: "Plan") -> str:
+    """What n counts, where people have several rows."""
+    if at.rows_per_person == 1:
+        return ""
+    return f" people with {at.rows_per_person:g} rows each (alike by {at.row_correlation:g})"
 
 
 def _caveat(at: "Plan", epsilon: float) -> str:

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -40,14 +40,6 @@ MIN_ROWS = 2
 _OF_THE_INPUT = ("n_features_in_", "feature_names_in_")
 
 
-def refuse_people(estimator: object) -> NoReturn:
-    """Raise ValueError, since an estimator protects rows."""
-    raise ValueError(
-        f"person: {type(estimator).__name__} protects rows, not people with several: leave person out and give "
-        "records_per_person, or fit a number, a count or yes and no by person"
-    )
-
-
 def as_dtype(coef: NDArray[np.float64], dtype: DTypeLike) -> NDArray[Any]:
     """Coefficients in the features' own dtype, cut to its finite range."""
     most = np.finfo(dtype).max
@@ -59,9 +51,6 @@ class PrivateEstimator(ModelFrames, BaseEstimator):  # type: ignore[misc]  # sci
 
     # Whether X and y may have gaps.
     _allow_missing = False
-
-    # Whether all rows of a person may be one record.
-    _by_person = True
 
     # Set by `tune` for the length of a fit: several fits are then accounted for as one.
     _shared_meter: Meter | None = None
@@ -164,8 +153,6 @@ class PrivateEstimator(ModelFrames, BaseEstimator):  # type: ignore[misc]  # sci
 
     def _open_meter(self, n_records: int, rows: int | None = None) -> Meter:
         """The meter of one fit; warns where a seed voids its guarantee. `rows` where a record is a person's rows."""
-        if rows is not None and not self._by_person:
-            refuse_people(self)
         if self._shared_meter is not None:
             return self._shared_meter
         delta = default_delta(n_records) if self.delta is None else float(self.delta)
