@@ -1,5 +1,6 @@
 """Fits by person: the same as without ids where each person has one row, and a guarantee to people otherwise."""
 
+import warnings
 from functools import partial
 
 import numpy as np
@@ -262,6 +263,22 @@ def test_of_a_raw_table_a_person_moves_no_release_by_more_than_is_declared(name,
         violation, shares = replay_runs(run_on)
     assert violation is None
     assert max(shares.values()) <= 1
+
+
+@pytest.mark.parametrize("raw", [False, True])
+def test_records_per_person_warns_where_a_column_is_called_as_ids_are(raw):
+    X, y, person = panel()
+    frame = pd.DataFrame(X, columns=list("abcdef")).assign(patient_id=person)
+
+    def fit(estimator, frame):
+        return estimator.fit(read_table(frame.assign(y=y), "y")) if raw else estimator.fit(frame, y)
+
+    with pytest.warns(UserWarning, match="16 times the rho; if the column 'patient_id' says whose row it is"):
+        fit(PrivateSparseRegressor(records_per_person=4), frame)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="records_per_person")
+        fit(PrivateSparseRegressor(), frame)
+        fit(PrivateSparseRegressor(records_per_person=4), frame.rename(columns={"patient_id": "visits"}))
 
 
 @pytest.mark.parametrize("how", ["array", "name", "raw", "text"])

@@ -99,11 +99,12 @@ def plan(
     from dpsparse.planning.two_part_forecast import plan_two_part
 
     known, estimand = units == "known", estimand or "mean"
+    of_people: dict[str, Any] = {"rows_per_person": rows_per_person, "row_correlation": row_correlation}
     if family == "two-part":
         if share_of_yes is None or out is not None:
             raise click.UsageError("--family two-part needs --yes, a guess of the share above 0, and draws no picture")
         both = [
-            plan_two_part(n, d, sparsity, value, delta, share_above_0=share_of_yes, units_known=known)
+            plan_two_part(n, d, sparsity, value, delta, share_above_0=share_of_yes, units_known=known, **of_people)
             for value in epsilon
         ]
         parts = {"Whether it is above 0": [each.whether for each in both], "How much": [each.how_much for each in both]}
@@ -116,8 +117,7 @@ def plan(
         return
     asked: dict[str, Any] = {"estimand": estimand, "units_known": known, "share_of_yes": share_of_yes}
     asked |= {"mean_response": mean_response, "overdispersion": overdispersion}
-    asked |= {"rows_per_person": rows_per_person, "row_correlation": row_correlation}
-    plans = [forecast(n, d, sparsity, value, delta, **asked) for value in epsilon]
+    plans = [forecast(n, d, sparsity, value, delta, **asked, **of_people) for value in epsilon]
     if out is not None:
         _draw(plans, out)
     if as_json:
@@ -131,7 +131,13 @@ def plan(
 def _facts(plans: "Sequence[Plan]", epsilons: Sequence[float], units: str) -> dict[str, Any]:
     """Forecasts for JSON."""
     first = plans[0]
-    shown = {"n": first.n, "d": first.d, "sparsity": first.sparsity, "estimand": first.estimand, "units": units}
+    shown: dict[str, Any] = {
+        "n": first.n,
+        "d": first.d,
+        "sparsity": first.sparsity,
+        "estimand": first.estimand,
+        "units": units,
+    }
     if first.rows_per_person > 1:
         shown |= {"rows_per_person": first.rows_per_person, "row_correlation": first.row_correlation}
     share: dict[str, float] = {} if first.share_of_yes is None else {"share_of_yes": first.share_of_yes}

@@ -124,8 +124,10 @@ def without_ids(X: Any, person: Any) -> tuple[Any, Any]:
 
 def people_rows(rows: Any, people: People) -> Any:
     """The rows of people, as `protocols.Rows`; refused, from public facts, where there is no room for them."""
-    if hasattr(rows, "by_person"):
-        return rows.by_person(people)
+    if getattr(rows, "on_workers", False):
+        from dpsparse.engine.dask.people_rows import DaskPeopleRows
+
+        return DaskPeopleRows.of(rows, people)
     if not isinstance(rows, DenseRows | SparseRows | DiskRows):
         raise TypeError("person: X must not be on a GPU; pass X.cpu().numpy()")
     n, d = rows.n_records, rows.n_features

@@ -22,6 +22,7 @@ from dpsparse.data.validation import check_count
 from dpsparse.engine.protocols import Table
 from dpsparse.engine.refusals import OTHER_SHAPE
 from dpsparse.estimators._spending import CommitmentFor, reserved
+from dpsparse.io.cells.person_columns import is_called_so
 from dpsparse.model.context import fit_context
 from dpsparse.model.effect import Effect
 from dpsparse.model.numeric_columns import NumericColumns
@@ -32,6 +33,7 @@ from dpsparse.privacy.accounting.record import PrivacyRecord
 from dpsparse.privacy.guarantee import Guarantee, check_delta, check_epsilon, default_delta
 from dpsparse.privacy.noise import NotPrivateWarning, SecureSource, SeededSource
 from dpsparse.privacy.protection import check_adjacency
+from dpsparse.schema import quoted
 
 if TYPE_CHECKING:
     from dpsparse.estimators._types import LedgerLocation
@@ -159,8 +161,19 @@ class PrivateEstimator(ModelFrames, BaseEstimator):  # type: ignore[misc]  # sci
         guarantee = Guarantee(float(self.epsilon), delta, self.adjacency, int(self.records_per_person), rows)
         return Meter(guarantee, n_records, self._noise_source())
 
-    def _warn_if_weak(self, meter: Meter) -> None:
-        """Warn, from public numbers, where a guarantee is weak."""
+    def _warn_if_weak(self, meter: Meter, names: Iterable[str] | None = None) -> None:
+        """Warn, from public numbers and the names of all columns, where a guarantee is weak or dearer than it must be.
+
+        Ids cost a person nothing, `records_per_person` its square. Nothing but what columns are called is looked at.
+        """
+        named = next(filter(is_called_so, names if names is not None else ()), None)
+        if self.records_per_person > 1 and named is not None:
+            warnings.warn(
+                f"records_per_person={self.records_per_person} costs {self.records_per_person**2} times the rho; if "
+                f"the column {quoted(named)} says whose row it is, name it as person and leave records_per_person out",
+                UserWarning,
+                stacklevel=3,
+            )
         delta, n = meter.guarantee.delta, meter.n_records
         if delta > 1 / n:
             warnings.warn(

@@ -79,7 +79,7 @@ def fit_array(estimator: "PrivateSparseTwoPartRegressor", X: Any, y: Any, person
         asked = getattr(estimator, estimator._sparsity_parameter)
         if asked is not None:
             cap_sparsity(asked, estimator._n_candidates(d), estimator._sparsity_parameter)
-        estimator._warn_if_weak(meter)
+        estimator._warn_if_weak(meter, names)
         estimator._warn_if_hopeless(n, d, meter, planned(meter.guarantee).parts[WHETHER].facts.known)
         if estimator._must_check_finite() and not estimator._allow_missing:
             table.rows(y).require_finite()
@@ -114,7 +114,7 @@ def fit_raw_parts(estimator: "PrivateSparseTwoPartRegressor", data: "RawData", p
     meter = estimator._open_meter(n, data.n_rows)
     planned = cache(lambda guarantee: estimator._raw_schedule(data, guarantee))
     with estimator._reserved(meter, lambda guarantee: planned(guarantee).commitment):
-        estimator._warn_if_weak(meter)
+        estimator._warn_if_weak(meter, data.table.names)
         estimator._warn_if_hopeless(n, n_expected(data), meter, data.units_known() == "all")
     plan, parts = planned(meter.guarantee), estimator._parts()
     assert plan.table is not None  # a raw table has a schedule of its own

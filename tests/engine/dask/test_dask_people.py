@@ -9,6 +9,7 @@ from dpsparse.engine import queries
 from dpsparse.engine.cpu.dense_rows import DenseRows
 from dpsparse.engine.cpu.people_rows import PeopleRows
 from dpsparse.engine.dask.dask_rows import DaskRows, Partitions
+from dpsparse.engine.dask.people_rows import DaskPeopleRows
 from dpsparse.engine.people import People
 from dpsparse.engine.refusals import NOT_FINITE, ROWS_CHANGED
 
@@ -27,7 +28,7 @@ def table(chunks, *, persisted=False, dtype=np.float64, gaps=True):
     people = People.of(np.where(rng.random(N) < 0.3, 500, rng.integers(0, 90, N)))
     lazy = da.from_array(X, chunks=chunks)
     parts = Partitions(lazy.persist() if persisted else lazy, dtype)
-    return PeopleRows(DenseRows(X, y), people), DaskRows(parts, parts.responses(y)).by_person(people)
+    return PeopleRows(DenseRows(X, y), people), DaskPeopleRows.of(DaskRows(parts, parts.responses(y)), people)
 
 
 def results(rows):
@@ -99,4 +100,4 @@ def test_all_rows_are_checked_not_only_those_that_stand_for_people():
 def test_ids_of_another_length_are_refused():
     _, lazy = table((40, D))
     with pytest.raises(ValueError, match=ROWS_CHANGED[:20]):
-        DaskRows(lazy._features, lazy._y).by_person(People.of(np.zeros(3, dtype=int)))
+        DaskPeopleRows(lazy._features, lazy._y, People.of(np.zeros(3, dtype=int)))

@@ -63,6 +63,11 @@ class DaskPeopleRows:
         self._partitions = [(X, y, dask.delayed(rows, traverse=False, pure=False)) for X, y, rows in mine]
         self._lengths = [len(rows) for _, _, rows in mine]
 
+    @classmethod
+    def of(cls, rows: DaskRows, people: People) -> "DaskPeopleRows":
+        """The rows of people, of all rows of a table."""
+        return cls(rows.features, rows.responses, people)
+
     def part(self, index: int, of: int) -> "DaskPeopleRows":
         """The rows of every `of`-th person from person `index` on."""
         mine = np.flatnonzero(self.people.number % of == index)
