@@ -72,7 +72,9 @@ def test_the_record_speaks_of_people_and_survives_a_file(tmp_path):
     assert model.privacy_.n_records == 300
     said = model.privacy_.statement()
     assert "had all rows of one person held any other values" in said
-    assert "any number of rows a person; the numbers of people, 300, and of rows, 1200, are public" in said
+    assert (
+        "a guarantee to each of the 300 people, whatever number of rows they have; the numbers of people, 300" in said
+    )
     save_model(model, tmp_path / "model.json")
     assert load_model(tmp_path / "model.json").privacy == model.privacy_
 
