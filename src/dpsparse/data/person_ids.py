@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsparse.data.streamed import Streamed
 from dpsparse.data.validation import is_dask, on_host
 from dpsparse.engine import config
 from dpsparse.engine.cpu.dense_rows import DenseRows
 from dpsparse.engine.cpu.people_rows import PeopleRows
-from dpsparse.engine.cpu.sparse_rows import SparseRows
 from dpsparse.engine.disk.disk_rows import DiskRows
 from dpsparse.engine.disk.memory import available_bytes
 from dpsparse.engine.people import People
@@ -104,6 +104,8 @@ def _is_missing(value: Any) -> bool:
 def without_ids(X: Any, person: Any) -> tuple[Any, Any]:
     """X without the column of ids that `person` names, and these; where it names none, both as they are.
 
+    Where there are ids, features that a GPU would read are brought to the host, where rows are brought together.
+
     Examples
     --------
     >>> import pandas as pd
@@ -113,7 +115,7 @@ def without_ids(X: Any, person: Any) -> tuple[Any, Any]:
     (['age'], [7, 7])
     """
     if not isinstance(person, str):
-        return X, person
+        return X if person is None else on_host(X.array if isinstance(X, Streamed) else X), person
     columns = getattr(X, "columns", None)
     if columns is None or not hasattr(X, "drop"):
         raise TypeError(f"person={person!r} is the name of a column, and X no data frame; pass the ids themselves")
@@ -128,8 +130,6 @@ def people_rows(rows: Any, people: People) -> Any:
         from dpsparse.engine.dask.people_rows import DaskPeopleRows
 
         return DaskPeopleRows.of(rows, people)
-    if not isinstance(rows, DenseRows | SparseRows | DiskRows):
-        raise TypeError("person: X must not be on a GPU; pass X.cpu().numpy()")
     n, d = rows.n_records, rows.n_features
     cell = _MOST_QUANTIZERS + (rows.source.dtype.itemsize if isinstance(rows, DiskRows) else 0)
     if cell * n * d > config.current.disk_memory_share * available_bytes():
