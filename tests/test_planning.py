@@ -260,3 +260,14 @@ def test_no_data_beat_the_bound_on_selection():
     # Three standard errors: a false alarm in about one of 700 seeds, and the seeds are fixed.
     error = 3 * math.sqrt(limits.pick_probability / runs)
     assert limits.random_pick_probability + 0.01 < selected / runs < limits.pick_probability + error < 0.5
+
+
+def test_rows_of_people_tell_less_the_more_alike_they_are():
+    one = plan(2_000, 40, 5, 1.0)
+    alike = [plan(2_000, 40, 5, 1.0, rows_per_person=5, row_correlation=r) for r in (0.0, 0.3, 0.8, 1.0)]
+    errors = [each.expected_error for each in alike]
+    assert errors == sorted(errors)
+    assert errors[0] < 0.6 * one.expected_error
+    # Copies of a row tell what the row does.
+    assert errors[-1] == pytest.approx(one.expected_error, rel=0.2)
+    assert "people" in plan(200, 40, 5, 0.5, rows_per_person=2).caveat

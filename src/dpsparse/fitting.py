@@ -44,8 +44,6 @@ NOT_IN_TWO_PARTS = {
     "estimand": "--estimand is for one part, and two parts have the mean: leave it out; nothing was spent",
     "positive": "--positive is for yes/no responses, and in two parts a response above 0 is a yes: leave it out, also "
     "of the bounds or the store; nothing was spent",
-    "person": "--person is not for two parts: give one row for each person, or say with --records-per-person how many "
-    "rows one may have; nothing was spent",
     "units": "the bounds have a centre or a scale of the response, and a response in two parts has none: delete them "
     "there; nothing was spent",
     "tune": "--family two-part is not tuned: fit it with --sparsity auto, or a number; nothing was spent",
@@ -130,7 +128,6 @@ class FileFit:
         had = {
             "estimand": self.estimand,
             "positive": given.positive,
-            "person": self.person,
             "units": given.has_response_units or None,
         }
         for name, value in had.items():

@@ -37,10 +37,10 @@ def test_a_column_that_cannot_be_it_is_refused(client, work, panel, person, told
     assert work.draft.settings.person is None
 
 
-def test_two_parts_by_person_are_refused_before_a_forecast(client, work, panel):
-    told = client.columns("cost", drop=["id"], person="patient", family="two-part").text
-    assert "not fitted by person" in told
-    assert work.draft.settings.person is None
+def test_two_parts_by_person_have_a_forecast(client, work, panel):
+    client.columns("cost", drop=["id"], person="patient", family="two-part")
+    assert work.draft.settings.person == "patient"
+    assert f"{-(-panel // 3):,}, by patient" in client.get("/accuracy").text
 
 
 @pytest.mark.slow

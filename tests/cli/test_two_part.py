@@ -67,7 +67,6 @@ def test_from_a_file_to_a_report(run, table, tmp_path):
     [
         (("--estimand", "mean"), "--estimand is for one part"),
         (("--positive", "yes"), "--positive is for yes/no"),
-        (("--person", "visits"), "--person is not for two parts"),
     ],
 )
 def test_what_two_parts_have_not_is_refused(run, table, tmp_path, options, words):

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from dpsparse.data.person_ids import people_of, people_rows, without_ids
+from dpsparse.data.streamed import Streamed
 from dpsparse.engine import config
 from dpsparse.engine.cpu.dense_rows import DenseRows
 from dpsparse.engine.disk.disk_rows import DiskRows
@@ -98,6 +99,21 @@ def test_a_column_of_ids_is_no_feature(frame):
 def test_a_name_needs_a_frame():
     with pytest.raises(TypeError, match="no data frame"):
         without_ids(np.zeros((2, 2)), "id")
+
+
+def test_features_that_a_gpu_would_read_are_brought_to_the_host():
+    X = np.arange(6.0).reshape(3, 2)
+
+    class OnCard:
+        __cuda_array_interface__ = property(lambda self: {})
+
+        def get(self):
+            return X
+
+    for given in (OnCard(), Streamed(X)):
+        brought, ids = without_ids(given, [1, 1, 2])
+        assert (brought is X, ids) == (True, [1, 1, 2])
+        assert without_ids(given, None)[0] is given
 
 
 def test_rows_on_a_disk_are_read_into_memory():

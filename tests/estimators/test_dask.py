@@ -20,7 +20,7 @@ from dpsparse.algorithms.iht import private_iht
 from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.engine import queries
 from dpsparse.engine.dask import session, tasks
-from dpsparse.engine.refusals import NO_WORKERS, NOT_FINITE
+from dpsparse.engine.refusals import NO_WORKERS, NOT_COMPUTED, NOT_FINITE
 
 pytestmark = pytest.mark.slow
 
@@ -227,3 +227,52 @@ def test_dask_is_not_imported_without_need():
         "sys.exit('dask' in sys.modules or 'distributed' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-W", "ignore", "-c", code], timeout=240).returncode == 0
+
+
+BY_PERSON = {"sparsity": 3, "epsilon": 4.0, "random_state": 0}
+
+
+class TestPeople:
+    """A person's rows lie in several partitions."""
+
+    def fits(self, lazy, lazy_y, person, ids):
+        X, y = data()
+        expected = PrivateSparseRegressor(**BY_PERSON).fit(X, y, person=ids)
+        fitted = PrivateSparseRegressor(**BY_PERSON).fit(lazy, lazy_y, person=person)
+        np.testing.assert_array_equal(fitted.coef_, expected.coef_)
+        assert fitted.privacy_ == expected.privacy_
+        assert fitted.privacy_.n_records == len(set(ids))
+        return fitted
+
+    def test_ids_in_memory_and_in_dask(self, dask_client):
+        X, y = data()
+        ids = np.arange(N) % 901
+        lazy = da.from_array(X, chunks=((5, 1995, 1000), D))
+        self.fits(lazy.persist(), y, ids, ids)
+        self.fits(lazy, da.from_array(y, chunks=450), da.from_array(ids, chunks=800), ids)
+
+    def test_a_column_of_a_data_frame_is_no_feature(self):
+        X, y = data()
+        ids = [f"p{k % 901}" for k in range(N)]
+        frame = dd.from_pandas(pd.DataFrame(X, columns=NAMES).assign(id=ids), npartitions=3)
+        fitted = self.fits(frame, y, "id", ids)
+        assert list(fitted.feature_names_in_) == NAMES
+
+    def test_with_one_row_a_person_nothing_changes(self):
+        X, y = data()
+        lazy = da.from_array(X, chunks=(700, D))
+        plain, by_person = (
+            PrivateSparseRegressor(**BY_PERSON).fit(lazy, y, **how) for how in ({}, {"person": np.arange(N)})
+        )
+        np.testing.assert_array_equal(plain.coef_, by_person.coef_)
+
+    def test_ids_that_cannot_be_computed_quote_nothing(self):
+        X, y = data()
+
+        def fail(_):
+            raise ValueError("a secret")
+
+        ids = da.from_array(np.arange(N), chunks=1000).map_blocks(fail, dtype=int)
+        with pytest.raises(ValueError, match=re.escape(NOT_COMPUTED[:30])) as refused:
+            PrivateSparseRegressor(**BY_PERSON).fit(da.from_array(X, chunks=1000), y, person=ids)
+        assert "secret" not in str(refused.value)

@@ -156,23 +156,6 @@ def test_a_raw_table_s_response_has_neither_a_label_nor_units():
         PrivateSparseTwoPartRegressor().fit(read_table(people, "cost"), people.cost)
 
 
-def test_ids_of_people_are_refused_before_anything_is_reserved(tmp_path):
-    X, y = table(100)
-    ledger = PrivacyLedger(tmp_path / "budget.db")
-    ledger.grant("costs", epsilon=2.0, delta=1e-4)
-    spends = PrivateSparseTwoPartRegressor(ledger=ledger, dataset="costs")
-    with pytest.raises(ValueError, match="protects rows, not people"):
-        PrivateSparseTwoPartRegressor().fit(X, y, person=np.arange(100) // 2)
-    people = frame(200).assign(who=np.arange(200) // 2)
-    with pytest.raises(ValueError, match="protects rows, not people"):
-        PrivateSparseTwoPartRegressor().fit(read_table(people, "cost", person="who"))
-    with pytest.raises(ValueError, match="protects rows, not people"):
-        fit_and_evaluate(spends, read_table(people, "cost", person="who"))
-    with pytest.raises(ValueError, match="protects rows, not people"):
-        fit_and_evaluate(spends, X, y, person=np.arange(100))
-    assert len(ledger.balance("costs").costs) == 0
-
-
 def test_units_of_the_response_in_bounds_are_refused(tmp_path):
     (tmp_path / "bounds.toml").write_text("[response]\ncenter = 0\nscale = 1\n")
     with pytest.raises(FileError, match="two parts"):

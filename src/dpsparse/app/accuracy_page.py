@@ -117,8 +117,6 @@ def _forecast(work: "Workspace", typed: Typed) -> dict[str, Any]:
     if settings.is_yes_or_no:
         return ratio_forecast(*shape, **planned, share=guesses["share_of_yes"])
     if settings.is_two_part:
-        # Its people have one row each.
-        del planned["rows"]
         return parts_forecast(*shape, **planned, share=guesses["share_of_yes"])
     if settings.is_count:
         return ratio_forecast(*shape, **planned, is_count=True, mean=guesses["mean_response"])

@@ -189,11 +189,6 @@ def chosen(
         raise FileError(f"there is no column {quoted(person)}; {alternatives(person, names)}")
     if person is not None and person == target:
         raise FileError(f"{quoted(person)} cannot be both the response and the column of people")
-    if person is not None and response.family == "two-part":
-        raise FileError(
-            "a response in two parts is not fitted by person: leave the column of people empty and say in step 1 how "
-            "many records one person has at most, or choose another kind of response"
-        )
     if target is not None and target not in names:
         raise FileError(f"there is no column {quoted(target)}; {alternatives(target, names)}" if target else _NO_TARGET)
     entries = response.entries()

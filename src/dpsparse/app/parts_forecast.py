@@ -20,6 +20,7 @@ def parts_forecast(
     delta: float | None,
     sparsity: int,
     people: int = 1,
+    rows: float = 1.0,
     holdout: float | None = None,
     share: float | None = None,
 ) -> dict[str, Any]:
@@ -47,6 +48,7 @@ def parts_forecast(
         share_above_0=above,
         units_known=known,
         records_per_person=people,
+        rows_per_person=rows,
     )
     ratio, effect = here.whether.smallest_odds_ratio, here.how_much.smallest_effect
     return {

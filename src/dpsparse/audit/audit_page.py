@@ -28,6 +28,7 @@ ABOUT = {
     "replay of reference steps": "The same where a step leads to least squares, or to Huber's estimator.",
     "replay of classifiers": "The same for PrivateSparseClassifier: one label, or the row of one, is another.",
     "replay of people": "The same for fits by person: all rows of one person are others, wherever they lie.",
+    "people in partitions": "Rows of people in several partitions of dask, on neighbours: bits of the fit in memory.",
     "replay of counts": "The same for PrivateSparsePoissonRegressor: one count, exposure or row is another.",
     "replay of two parts": "The same for PrivateSparseTwoPartRegressor: a cost becomes none, or none a cost.",
     "replay of tuning": "The same for tune: units released once, candidates on some rows, the choice on the others.",

@@ -17,6 +17,7 @@ from dpsparse.audit.checks.check_inequalities import check_inequalities
 from dpsparse.audit.checks.check_ledger import check_ledger
 from dpsparse.audit.checks.check_local_page import check_local_page
 from dpsparse.audit.checks.check_noise import check_noise
+from dpsparse.audit.checks.check_partitions import check_partitions
 from dpsparse.audit.checks.check_program import check_program
 from dpsparse.audit.checks.check_raw_outputs import check_raw_outputs
 from dpsparse.audit.checks.check_raw_parts import check_raw_parts
@@ -62,6 +63,7 @@ CHECKS: dict[str, Callable[..., Iterator[Finding]]] = {
     "replay of reference steps": check_references,
     "replay of classifiers": check_classifiers,
     "replay of people": check_people,
+    "people in partitions": check_partitions,
     "replay of counts": check_counts,
     "replay of two parts": check_two_parts,
     "replay of pursuits": check_pursuits,

@@ -99,11 +99,12 @@ def plan(
     from dpsparse.planning.two_part_forecast import plan_two_part
 
     known, estimand = units == "known", estimand or "mean"
+    of_people: dict[str, Any] = {"rows_per_person": rows_per_person, "row_correlation": row_correlation}
     if family == "two-part":
         if share_of_yes is None or out is not None:
             raise click.UsageError("--family two-part needs --yes, a guess of the share above 0, and draws no picture")
         both = [
-            plan_two_part(n, d, sparsity, value, delta, share_above_0=share_of_yes, units_known=known)
+            plan_two_part(n, d, sparsity, value, delta, share_above_0=share_of_yes, units_known=known, **of_people)
             for value in epsilon
         ]
         parts = {"Whether it is above 0": [each.whether for each in both], "How much": [each.how_much for each in both]}
@@ -116,8 +117,7 @@ def plan(
         return
     asked: dict[str, Any] = {"estimand": estimand, "units_known": known, "share_of_yes": share_of_yes}
     asked |= {"mean_response": mean_response, "overdispersion": overdispersion}
-    asked |= {"rows_per_person": rows_per_person, "row_correlation": row_correlation}
-    plans = [forecast(n, d, sparsity, value, delta, **asked) for value in epsilon]
+    plans = [forecast(n, d, sparsity, value, delta, **asked, **of_people) for value in epsilon]
     if out is not None:
         _draw(plans, out)
     if as_json:
@@ -131,7 +131,15 @@ def plan(
 def _facts(plans: "Sequence[Plan]", epsilons: Sequence[float], units: str) -> dict[str, Any]:
     """Forecasts for JSON."""
     first = plans[0]
-    shown = {"n": first.n, "d": first.d, "sparsity": first.sparsity, "estimand": first.estimand, "units": units}
+    shown: dict[str, Any] = {
+        "n": first.n,
+        "d": first.d,
+        "sparsity": first.sparsity,
+        "estimand": first.estimand,
+        "units": units,
+    }
+    if first.rows_per_person > 1:
+        shown |= {"rows_per_person": first.rows_per_person, "row_correlation": first.row_correlation}
     share: dict[str, float] = {} if first.share_of_yes is None else {"share_of_yes": first.share_of_yes}
     if first.mean_response is not None:
         share = {"mean_response": first.mean_response, "overdispersion": first.overdispersion}
@@ -161,8 +169,8 @@ def _show(heading: str, plans: "Sequence[Plan]", epsilons: Sequence[float]) -> N
     first = plans[0]
     output.say(
         heading,
-        f"n = {first.n:,}, d = {first.d:,}, {first.sparsity} features to select, {first.units}, effects on the "
-        f"{first.response}",
+        f"n = {first.n:,}{_rows_of(first)}, d = {first.d:,}, {first.sparsity} features to select, {first.units}, "
+        f"effects on the {first.response}",
     )
     ratio = () if first.ratio is None else (first.ratio,)
     headings = ("epsilon", "l2 error", "detectable", *ratio, "interval width", "n for half the error")
@@ -177,6 +185,13 @@ def _show(heading: str, plans: "Sequence[Plan]", epsilons: Sequence[float]) -> N
     without = [(at, epsilon) for at, epsilon in zip(plans, epsilons, strict=True) if not at.has_intervals]
     if without:
         output.say("No intervals", _caveat(*without[-1]))
+
+
+def _rows_of(at: "Plan") -> str:
+    """What n counts, where people have several rows."""
+    if at.rows_per_person == 1:
+        return ""
+    return f" people with {at.rows_per_person:g} rows each (alike by {at.row_correlation:g})"
 
 
 def _caveat(at: "Plan", epsilon: float) -> str:

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsparse.data.streamed import Streamed
 from dpsparse.data.validation import is_dask, on_host
 from dpsparse.engine import config
 from dpsparse.engine.cpu.dense_rows import DenseRows
 from dpsparse.engine.cpu.people_rows import PeopleRows
-from dpsparse.engine.cpu.sparse_rows import SparseRows
 from dpsparse.engine.disk.disk_rows import DiskRows
 from dpsparse.engine.disk.memory import available_bytes
 from dpsparse.engine.people import People
@@ -52,9 +52,7 @@ def people_of(ids: Any, n_rows: int) -> People:
 
 def _values(ids: Any) -> NDArray[Any]:
     """Ids as an array, in a type that holds each of them exactly."""
-    if is_dask(ids):
-        raise TypeError("person must be in memory: pass ids.compute()")
-    ids = on_host(ids)
+    ids = _computed(ids) if is_dask(ids) else on_host(ids)
     if isinstance(ids, np.ma.MaskedArray):
         ids = ids.tolist()
     if isinstance(ids, np.ndarray) and ids.dtype.kind in _COMPARED + "fcO":
@@ -68,6 +66,13 @@ def _values(ids: Any) -> NDArray[Any]:
     values = np.empty(len(items), dtype=object)
     values[:] = items
     return values
+
+
+def _computed(ids: Any) -> Any:
+    """Ids of a dask collection in memory, where a fit divides rows among people; an error of theirs quotes nothing."""
+    from dpsparse.engine.dask.tasks import computed
+
+    return computed(ids)
 
 
 def _numbered(values: list[Any]) -> NDArray[np.intp]:
@@ -99,6 +104,8 @@ def _is_missing(value: Any) -> bool:
 def without_ids(X: Any, person: Any) -> tuple[Any, Any]:
     """X without the column of ids that `person` names, and these; where it names none, both as they are.
 
+    Where there are ids, features that a GPU would read are brought to the host, where rows are brought together.
+
     Examples
     --------
     >>> import pandas as pd
@@ -108,22 +115,21 @@ def without_ids(X: Any, person: Any) -> tuple[Any, Any]:
     (['age'], [7, 7])
     """
     if not isinstance(person, str):
-        return X, person
+        return X if person is None else on_host(X.array if isinstance(X, Streamed) else X), person
     columns = getattr(X, "columns", None)
-    if columns is None or not hasattr(X, "drop") or is_dask(X):
+    if columns is None or not hasattr(X, "drop"):
         raise TypeError(f"person={person!r} is the name of a column, and X no data frame; pass the ids themselves")
     if list(columns).count(person) != 1:
         raise ValueError(f"person={person!r} must be the name of one column of X")
-    return (X.drop(columns=person) if hasattr(X, "iloc") else X.drop(person)), X[person]
+    return (X.drop(columns=person) if hasattr(X, "iloc") or is_dask(X) else X.drop(person)), X[person]
 
 
-def people_rows(rows: Any, people: People) -> PeopleRows:
-    """The rows of people, in memory; refused, from public facts, where they are elsewhere or there is no room."""
-    if not isinstance(rows, DenseRows | SparseRows | DiskRows):
-        raise TypeError(
-            "person: X must be in this machine's memory or on its disk; pass X.compute() for a dask collection, and "
-            "X.cpu().numpy() for a GPU's"
-        )
+def people_rows(rows: Any, people: People) -> Any:
+    """The rows of people, as `protocols.Rows`; refused, from public facts, where there is no room for them."""
+    if getattr(rows, "on_workers", False):
+        from dpsparse.engine.dask.people_rows import DaskPeopleRows
+
+        return DaskPeopleRows.of(rows, people)
     n, d = rows.n_records, rows.n_features
     cell = _MOST_QUANTIZERS + (rows.source.dtype.itemsize if isinstance(rows, DiskRows) else 0)
     if cell * n * d > config.current.disk_memory_share * available_bytes():

@@ -19,6 +19,7 @@ from dpsparse.engine.arrays import Array, as_float64, host, like, module_of, quo
 from dpsparse.engine.links import IDENTITY, Effects, Link
 from dpsparse.engine.people import Held
 from dpsparse.engine.quantize import Quantizer, level_shift, weight_levels
+from dpsparse.engine.threads import slices
 
 Thresholds: TypeAlias = NDArray[np.float64]
 
@@ -76,6 +77,10 @@ class Records:
         columns = tuple(column.take(rows) for column in self.columns)
         people = None if self.people is None else self.people.take(rows)
         return type(self)(self.y[rows], quantized, columns, self.link, exposure, people)
+
+    def blocks(self, size: int) -> list[slice]:
+        """Slices of about so many records, of whole people."""
+        return slices(len(self.y), size) if self.people is None else self.people.blocks(size)
 
     def one_each(self, values: Array) -> Array:
         """The values of the records that stand for the people: of each record, one."""

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -22,6 +22,7 @@ from dpsparse.data.validation import check_count
 from dpsparse.engine.protocols import Table
 from dpsparse.engine.refusals import OTHER_SHAPE
 from dpsparse.estimators._spending import CommitmentFor, reserved
+from dpsparse.io.cells.person_columns import is_called_so
 from dpsparse.model.context import fit_context
 from dpsparse.model.effect import Effect
 from dpsparse.model.numeric_columns import NumericColumns
@@ -32,20 +33,13 @@ from dpsparse.privacy.accounting.record import PrivacyRecord
 from dpsparse.privacy.guarantee import Guarantee, check_delta, check_epsilon, default_delta
 from dpsparse.privacy.noise import NotPrivateWarning, SecureSource, SeededSource
 from dpsparse.privacy.protection import check_adjacency
+from dpsparse.schema import quoted
 
 if TYPE_CHECKING:
     from dpsparse.estimators._types import LedgerLocation
 
 MIN_ROWS = 2
 _OF_THE_INPUT = ("n_features_in_", "feature_names_in_")
-
-
-def refuse_people(estimator: object) -> NoReturn:
-    """Raise ValueError, since an estimator protects rows."""
-    raise ValueError(
-        f"person: {type(estimator).__name__} protects rows, not people with several: leave person out and give "
-        "records_per_person, or fit a number, a count or yes and no by person"
-    )
 
 
 def as_dtype(coef: NDArray[np.float64], dtype: DTypeLike) -> NDArray[Any]:
@@ -59,9 +53,6 @@ class PrivateEstimator(ModelFrames, BaseEstimator):  # type: ignore[misc]  # sci
 
     # Whether X and y may have gaps.
     _allow_missing = False
-
-    # Whether all rows of a person may be one record.
-    _by_person = True
 
     # Set by `tune` for the length of a fit: several fits are then accounted for as one.
     _shared_meter: Meter | None = None
@@ -164,16 +155,25 @@ class PrivateEstimator(ModelFrames, BaseEstimator):  # type: ignore[misc]  # sci
 
     def _open_meter(self, n_records: int, rows: int | None = None) -> Meter:
         """The meter of one fit; warns where a seed voids its guarantee. `rows` where a record is a person's rows."""
-        if rows is not None and not self._by_person:
-            refuse_people(self)
         if self._shared_meter is not None:
             return self._shared_meter
         delta = default_delta(n_records) if self.delta is None else float(self.delta)
         guarantee = Guarantee(float(self.epsilon), delta, self.adjacency, int(self.records_per_person), rows)
         return Meter(guarantee, n_records, self._noise_source())
 
-    def _warn_if_weak(self, meter: Meter) -> None:
-        """Warn, from public numbers, where a guarantee is weak."""
+    def _warn_if_weak(self, meter: Meter, names: Iterable[str] | None = None) -> None:
+        """Warn, from public numbers and the names of all columns, where a guarantee is weak or dearer than it must be.
+
+        Ids cost a person nothing, `records_per_person` its square. Nothing but what columns are called is looked at.
+        """
+        named = next(filter(is_called_so, names if names is not None else ()), None)
+        if self.records_per_person > 1 and named is not None:
+            warnings.warn(
+                f"records_per_person={self.records_per_person} costs {self.records_per_person**2} times the rho; if "
+                f"the column {quoted(named)} says whose row it is, name it as person and leave records_per_person out",
+                UserWarning,
+                stacklevel=3,
+            )
         delta, n = meter.guarantee.delta, meter.n_records
         if delta > 1 / n:
             warnings.warn(

@@ -149,7 +149,7 @@ class PursuitEstimator(PrivateEstimator):
             asked = getattr(self, self._sparsity_parameter)
             if asked is not None:
                 cap_sparsity(asked, self._n_candidates(d), self._sparsity_parameter)
-            self._warn_if_weak(meter)
+            self._warn_if_weak(meter, table.names)
             facts = schedule(meter.guarantee).facts
             self._warn_if_hopeless(n, facts.width, meter, facts.known or facts.takes_over_units)
             rows = self._rows(table, y)

@@ -111,7 +111,7 @@ def fit_raw(estimator: "PursuitEstimator", data: "RawData", progress: Progress =
     meter = estimator._open_meter(n, data.n_rows)
     schedule = cache(lambda guarantee: raw_schedule(estimator, data, guarantee))
     with estimator._reserved(meter, lambda guarantee: schedule(guarantee).commitment):
-        estimator._warn_if_weak(meter)
+        estimator._warn_if_weak(meter, data.table.names)
         estimator._warn_if_hopeless(n, n_expected(data), meter, data.units_known() == "all")
     plan = schedule(meter.guarantee)
     table = PreparedTable(data, meter, plan)

@@ -5,7 +5,8 @@ Theorem. The fit keeps the guarantee that its estimator states.
 Proof. Both pursuits and the last releases read all rows, each record through a function of that record: whether its
 response is above 0; the response where it is, and otherwise no response, so that the record is null and its place stays
 taken; and the response, at least 0. So neighbouring tables stay neighbours, of the same public number of rows, in each
-of the three. What the last releases know of the parts are releases. The commitment to all of them is made before a
+of the three; where people have several rows, these are records of theirs, and each of the three is as it is with one
+response. What the last releases know of the parts are releases. The commitment to all of them is made before a
 value is read, as one sum: none of them is on a part of the rows. QED.
 """
 
@@ -23,8 +24,10 @@ from dpsparse.algorithms.pursuit.pursuit import Pursuit
 from dpsparse.algorithms.pursuit.result import PursuitResult
 from dpsparse.algorithms.pursuit.schedule import Schedule
 from dpsparse.data.as_table import as_table
+from dpsparse.data.person_ids import people_rows, without_ids
 from dpsparse.data.public_units import public_units
 from dpsparse.data.validation import cap_sparsity
+from dpsparse.engine.people import ONE_ROW
 from dpsparse.engine.protocols import Rows
 from dpsparse.estimators._private import MIN_ROWS, as_dtype
 from dpsparse.estimators._raw_fit import PreparedTable, n_expected
@@ -58,36 +61,44 @@ def responses_of(part: str, y: Any) -> Any:
     return np.where(y > 0, y, np.nan if part == HOW_MUCH else 0.0 * y)
 
 
-def fit_array(estimator: "PrivateSparseTwoPartRegressor", X: Any, y: Any, progress: Progress) -> None:
+def fit_array(estimator: "PrivateSparseTwoPartRegressor", X: Any, y: Any, person: Any, progress: Progress) -> None:
     """Fit an estimator on an array, or on another table of numbers."""
     estimator._check_parameters()
+    X, ids = without_ids(X, person)
     table = as_table(X)
-    n, d = estimator._public_shape(table, y)
-    meter = estimator._open_meter(n)
-    planned = cache(lambda guarantee: estimator._schedule(guarantee, n, d))
+    n_rows, d = estimator._public_shape(table, y)
+    people = None if ids is None else estimator._people(table, ids, n_rows)
+    n = n_rows if people is None else people.n_people
+    meter = estimator._open_meter(n, None if people is None else n_rows)
+    rows_per_person = ONE_ROW if people is None else people.rows
+    planned = cache(lambda guarantee: estimator._schedule(guarantee, n, d, rows=rows_per_person))
     with estimator._reserved(meter, lambda guarantee: planned(guarantee).commitment):
-        y = estimator._validated(table, y, (n, d))
+        y = estimator._validated(table, y, (n_rows, d))
         names = getattr(estimator, "feature_names_in_", None)
         units = public_units(estimator.feature_center, estimator.feature_scale, range(d) if names is None else names)
         asked = getattr(estimator, estimator._sparsity_parameter)
         if asked is not None:
             cap_sparsity(asked, estimator._n_candidates(d), estimator._sparsity_parameter)
-        estimator._warn_if_weak(meter)
+        estimator._warn_if_weak(meter, names)
         estimator._warn_if_hopeless(n, d, meter, planned(meter.guarantee).parts[WHETHER].facts.known)
         if estimator._must_check_finite() and not estimator._allow_missing:
             table.rows(y).require_finite()
     estimator._reset()
     plan, parts = planned(meter.guarantee), estimator._parts()
     features = NumericColumns(d, names, np.array(units.center), np.array(units.scale), estimator._allow_missing)
+
+    def rows_of(name: str) -> Rows:
+        rows: Rows = table.rows(responses_of(name, y))
+        return rows if people is None or not people.rows.many else people_rows(rows, people)
+
     for (name, part), told in zip(parts.items(), _progress(plan, progress), strict=True):
         share = _share(meter, plan, name)
-        rows = table.rows(responses_of(name, y))
-        result = Pursuit(rows, share, plan.parts[name], units=units, check_finite=False, progress=told).run()
+        result = Pursuit(rows_of(name), share, plan.parts[name], units=units, check_finite=False, progress=told).run()
         part.n_features_in_ = d
         if names is not None:
             part.feature_names_in_ = names
         set_results(part, _counted(name, result), features, table.dtype, share, **part._described())
-    _publish(estimator, parts, table.rows(responses_of(LEVEL, y)), meter, plan, table.dtype)
+    _publish(estimator, parts, rows_of(LEVEL), meter, plan, table.dtype)
 
 
 def fit_raw_parts(estimator: "PrivateSparseTwoPartRegressor", data: "RawData", progress: Progress) -> None:
@@ -97,13 +108,13 @@ def fit_raw_parts(estimator: "PrivateSparseTwoPartRegressor", data: "RawData", p
         raise ValueError(NO_LABEL)
     if data.bounds.response_center is not None or data.bounds.response_scale is not None:
         raise FileError(NO_UNITS)
-    n = data.table.n_records
+    n = data.n_people
     if n < MIN_ROWS:
-        raise FileError(f"the table holds {n} records; a fit needs at least {MIN_ROWS}")
+        raise FileError(f"the table holds {n} {'records' if data.people is None else 'people'}; a fit needs {MIN_ROWS}")
     meter = estimator._open_meter(n, data.n_rows)
     planned = cache(lambda guarantee: estimator._raw_schedule(data, guarantee))
     with estimator._reserved(meter, lambda guarantee: planned(guarantee).commitment):
-        estimator._warn_if_weak(meter)
+        estimator._warn_if_weak(meter, data.table.names)
         estimator._warn_if_hopeless(n, n_expected(data), meter, data.units_known() == "all")
     plan, parts = planned(meter.guarantee), estimator._parts()
     assert plan.table is not None  # a raw table has a schedule of its own

@@ -11,7 +11,6 @@ from dpsparse.algorithms.guarantee_shares import share_of
 from dpsparse.algorithms.overall_level import HOW_MUCH, SHARES, WHETHER
 from dpsparse.data.raw_data import RawData, refuse_beside
 from dpsparse.estimators import _two_part_fit
-from dpsparse.estimators._private import refuse_people
 from dpsparse.estimators._pursuit import PursuitEstimator
 from dpsparse.estimators._raw_fit import raw_schedule
 from dpsparse.estimators._two_part_plan import Schedules, TwoPartPlan, two_part_plan
@@ -120,7 +119,6 @@ class PrivateSparseTwoPartRegressor(RegressorMixin, PursuitEstimator):  # type: 
     # A level needs one.
     fit_intercept = True
     _can_be_tuned = False
-    _by_person = False
 
     def __init__(
         self,
@@ -169,8 +167,9 @@ class PrivateSparseTwoPartRegressor(RegressorMixin, PursuitEstimator):  # type: 
             Features, or what `read_table` gives.
         y : array-like of shape (n_samples,) or None
             Responses. None where X is from `read_table`.
-        person : None
-            Not served by this estimator; see `PrivateSparseRegressor.fit`.
+        person : array-like of shape (n_samples,), str or None, default=None
+            Whose row it is; see `PrivateSparseRegressor.fit`. The overall mean is that of people, each with the mean of
+            their rows.
         progress : callable or None, default=None
             Called with the steps done, a fraction, and their number.
 
@@ -179,21 +178,19 @@ class PrivateSparseTwoPartRegressor(RegressorMixin, PursuitEstimator):  # type: 
         self
             The fitted estimator.
         """
-        if person is not None:
-            refuse_people(self)
         if self._has_text(X):
-            X, y = self._as_raw(X, y), None
+            X, y, person = self._as_raw(X, y, person), None, None
         if not isinstance(X, RawData):
-            _two_part_fit.fit_array(self, X, y, progress)
+            _two_part_fit.fit_array(self, X, y, person, progress)
         else:
-            refuse_beside(y)
+            refuse_beside(y, person)
             _two_part_fit.fit_raw_parts(self, X, progress)
         return self
 
-    def _schedule(self, guarantee: Guarantee, n: int, d: int, **_: Any) -> TwoPartPlan:  # type: ignore[override]
+    def _schedule(self, guarantee: Guarantee, n: int, d: int, **others: Any) -> TwoPartPlan:  # type: ignore[override]
         """The releases and prices of both parts and of the level."""
         parts = self._parts()
-        return two_part_plan(guarantee, Schedules(lambda name, share: parts[name]._schedule(share, n, d)))
+        return two_part_plan(guarantee, Schedules(lambda name, share: parts[name]._schedule(share, n, d, **others)))
 
     def _raw_schedule(self, data: RawData, guarantee: Guarantee) -> TwoPartPlan:  # type: ignore[override]
         parts = self._parts()
@@ -238,6 +235,7 @@ class PrivateSparseTwoPartRegressor(RegressorMixin, PursuitEstimator):  # type: 
             share.delta,
             units_known=known,
             records_per_person=asked.records_per_person,
+            rows_per_person=1.0 if asked.rows is None else max(1.0, asked.rows / n),
             share_of_yes=BEST_SHARE,
         )
         if forecast.smallest_effect > HOPELESS:

@@ -262,8 +262,9 @@ def in_sentences(evaluation: Evaluation) -> str:
         else f" R² against the {name} is {number(scores.r2.value)} (between {number(scores.r2.low)} and "
         f"{number(scores.r2.high)}, with {scores.level:.0%} confidence).".replace("%", " %")
     )
+    many = evaluation.privacy.guarantee.protects.many
     return (
-        f"On {scores.n_records:,} records that were held out, predictions are off by {number(scores.model.value)} on "
+        f"On {scores.n_records:,} {many} that were held out, predictions are off by {number(scores.model.value)} on "
         f"average, and {constant}; errors count up to {number(scores.cut)}. {verdict(evaluation)}{explained}"
         f"{_deviance(scores)}"
     )

@@ -27,15 +27,27 @@ def estimand_of(model: "LinearModel") -> str:
         return ""
     words = ratio_words(model)
     if words is not None:
-        return f"on {of_target(model)}, as {words.model} gives them for these features without privacy"
+        return (
+            f"on {of_target(model)}, as {words.model} gives them for these features without privacy{_clustered(model)}"
+        )
     if model.parts is not None:
         return ESTIMAND.format(target=model.target)
     if reaches_estimand(model):
-        return ALL_ESTIMANDS[model.estimand].words.format(target=model.target)
+        return ALL_ESTIMANDS[model.estimand].words.format(target=model.target) + _clustered(model)
     if model.estimand == MEAN.name:
         return ""
     # Rows are weighted too, and residuals are clipped further in.
     return f"on the typical {model.target}, near those of Huber's robust regression for these features"
+
+
+def _row(model: "LinearModel") -> str:
+    """What a row of the table is called."""
+    return "record" if model.privacy.guarantee.rows is None else "row"
+
+
+def _clustered(model: "LinearModel") -> str:
+    """Which errors a fit without privacy would have, where people have several rows."""
+    return "" if model.privacy.guarantee.rows is None else " from all rows, with errors clustered by person"
 
 
 def what_counts(model: "LinearModel") -> str:
@@ -44,25 +56,26 @@ def what_counts(model: "LinearModel") -> str:
         return WHAT_COUNTS.format(target=model.target)
     if reaches_estimand(model) and model.estimand == MEAN.name:
         return (
-            f"Effects are on the mean of {model.target}: every record counts in full, extreme ones too, as in a least "
-            "squares regression. What privacy leaves out of the most extreme ones is part of the intervals."
+            f"Effects are on the mean of {model.target}: every {_row(model)} counts in full, extreme ones too, as in a "
+            f"least squares regression{_clustered(model)}. What privacy leaves out of the most extreme ones is part of "
+            "the intervals."
         )
     if model.classes is not None:
         return (
             "Odds are the probability of yes over that of no: 3 to 1 is 75 %. Effects are those of a logistic "
-            f"regression: a one-unit increase multiplies {odds_of_yes(model)} by the odds ratio. Every record counts, "
-            "and no response can be extreme."
+            f"regression: a one-unit increase multiplies {odds_of_yes(model)} by the odds ratio. Every {_row(model)} "
+            "counts, and no response can be extreme."
         )
     if is_log_mean(model):
         return (
             f"Effects are those of a Poisson regression: a one-unit increase multiplies {mean_of(model)} by the rate "
-            "ratio. Every record counts in full, extreme ones too, and variances need not be those of a Poisson law. "
-            "What privacy leaves out of the most extreme ones is part of the intervals."
+            f"ratio. Every {_row(model)} counts in full, extreme ones too, and variances need not be those of a "
+            "Poisson law. What privacy leaves out of the most extreme ones is part of the intervals."
         )
     cut = "" if model.cut is None else f" (further than {number(model.cut)})"
     return (
-        f"Effects hold for typical records: a response far from its prediction{cut} counts as if it were no further, "
-        "so that a few extreme ones hardly move the result."
+        f"Effects hold for typical {_row(model)}s: a response far from its prediction{cut} counts as if it were no "
+        "further, so that a few extreme ones hardly move the result."
     )
 
 

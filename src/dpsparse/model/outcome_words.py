@@ -74,8 +74,9 @@ def outcome_sentences(evaluation: "Evaluation", scores: OutcomeScores) -> str:
         else f" A yes has a higher probability than a no in {scores.auc.value:.0%} of pairs (AUC, between "
         f"{number(scores.auc.low)} and {number(scores.auc.high)}, {level}).".replace("%", " %", 1)
     )
+    many = evaluation.privacy.guarantee.protects.many
     return (
-        f"On {scores.n_records:,} records that were held out, probabilities have a Brier score of "
+        f"On {scores.n_records:,} {many} that were held out, probabilities have a Brier score of "
         f"{number(scores.model.value)}, and the {evaluation.constant_name} {number(evaluation.constant_prediction)} of "
         f"{number(scores.constant.value)}. {outcome_verdict(evaluation)}{auc}"
     )

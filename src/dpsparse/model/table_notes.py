@@ -46,7 +46,7 @@ def _guarantee(model: "LinearModel") -> str:
     person = model.privacy.guarantee.protects
     return (
         f"Differential privacy of each person, with epsilon and delta as stated; neighbours: {person.adjacency}, "
-        f"{person.at_most} a person. Noise: {model.privacy.noise}."
+        f"{person.promise(model.privacy.n_records)}. Noise: {model.privacy.noise}."
     )
 
 

@@ -21,6 +21,9 @@ has all of it (`decisions.reaches_reference`).
 - Unknown units take a share of the budget and leave a selection less signal, least where features are compared by pairs
   of records alone (`decisions.splits_share`). Below some N all is lost (`decisions.features_pay`). The forecast is for
   features that lie up to some 30 scales from 0.
+- A person's rows add up, and their sum over the root of their number is clipped. Of m rows that are alike by r it is
+  sqrt(1 + (m - 1) r) times as long as a row, so that the clip leaves what sqrt(m / (1 + (m - 1) r)) times as many
+  people with one row would have told beside the same noise: N grows by that factor, and n by its square.
 - A 0/1 feature that few records have is harder to find than others of its variance (`Plan.effect_for_share`).
 
 `benchmarks/calibrate_plan.py` fitted the constants on simulations. On settings that they were not fitted on, 64 % of
@@ -145,12 +148,17 @@ class Accuracy:
         """What the pursuit goes by: the same facts with its share of rho."""
         return replace(self.facts, rho=pursuit_share(self.facts) * self.facts.rho)
 
+    @property
+    def _size(self) -> float:
+        """N of the pursuit: what the rows of people tell beside the noise."""
+        return math.sqrt(self.rows) * self._pursuit.n * math.sqrt(self._pursuit.rho)
+
     def _step_variance(self, constants: dict[str, dict[str, float]]) -> float:
         """The variance of an effect after the step, in units of the noise's."""
         facts, of_pursuit = self.facts, self._pursuit
         assert facts.family.estimand is not None, "the step is for an estimand"
         c = constants[facts.family.estimand.name]
-        size = facts.rows.root * facts.n * math.sqrt(facts.rho - of_pursuit.rho)
+        size = math.sqrt(self.rows) * facts.n * math.sqrt(facts.rho - of_pursuit.rho)
         by_privacy = c["privacy"] * self._n_estimated / size ** c["power"]
         result: float = (1 + self._inflation) * (c["sampling"] / self._n + by_privacy)
         return result
@@ -172,7 +180,7 @@ class Accuracy:
 
     def _variance(self, constants: dict[str, float]) -> float:
         """The variance of a pursuit's effect, in units of the noise's, if features are uncorrelated."""
-        by_privacy = constants["privacy"] * self._n_estimated / self._pursuit.size**2
+        by_privacy = constants["privacy"] * self._n_estimated / self._size**2
         result: float = constants["sampling"] / self._n + by_privacy * (
             1 + constants["unknown"] * (not self.facts.known)
         )
@@ -190,7 +198,7 @@ class Accuracy:
             return one_by_one / (1 + one_by_one)
         needed = c["needed"] * self._n_estimated ** c["features"] * (1 + c["needed_correlation"] * self._inflation)
         needed *= 1 + c["needed_unknown"] * (not facts.known)
-        together = 1 / (1 + (facts.size / needed) ** c["sharpness"])
+        together = 1 / (1 + (self._size / needed) ** c["sharpness"])
         result: float = 1 - (1 - together) / (1 + one_by_one)
         return result
 
@@ -202,7 +210,7 @@ class Accuracy:
             standard_errors = NormalDist().inv_cdf(1 - 0.025 / facts.d) + NormalDist().inv_cdf(0.8)
             return standard_errors * self._standard_error
         log_d, c = math.log(max(facts.d, 3)), EFFECT
-        by_privacy = c["privacy"] * log_d * math.sqrt(facts.sparsity) / facts.size
+        by_privacy = c["privacy"] * log_d * math.sqrt(facts.sparsity) / self._size
         if not facts.known:
             by_privacy *= 1 + c["unknown"] + c["pairs"] * (decisions.splits_share(facts) == 0)
             by_privacy *= 1 + c["correlation"] * self._inflation

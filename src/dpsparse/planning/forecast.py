@@ -111,7 +111,8 @@ def plan(
     True
     >>> plan(10_000, 1_000, 5, 0.5, units_known=True).expected_error < forecast.expected_error
     True
-    >>> plan(2_000, 1_000, 5, 0.5, rows_per_person=5).expected_error < plan(2_000, 1_000, 5, 0.5).expected_error
+    >>> one, five = (plan(2_000, 1_000, 5, 0.5, rows_per_person=m, row_correlation=0.1) for m in (1, 5))
+    >>> five.expected_error < one.expected_error
     True
     >>> plan(1_000, 20, 5, 1.0).has_intervals, plan(1_000, 20, 5, 1.0, estimand="typical").has_intervals
     (False, True)
@@ -305,14 +306,20 @@ class Plan:
         if self.ratio is not None:
             what = "log odds" if self.mean_response is None else "effects"
             return (
-                f"{self.sparsity} {what} together have no intervals with {self.n:,} records at epsilon "
-                f"{self.epsilon:g}: that takes about {self.n_for_intervals:,} records{or_epsilon}; fewer features need "
-                "fewer"
+                f"{self.sparsity} {what} together have no intervals with {self.n:,} {self.units_of_n} at epsilon "
+                f"{self.epsilon:g}: that takes about {self.n_for_intervals:,} {self.units_of_n}{or_epsilon}; fewer "
+                "features need fewer"
             )
         return (
-            f"effects on a mean cannot be had from {self.n:,} records at epsilon {self.epsilon:g}: that takes about "
-            f"{self.n_for_intervals:,} records{or_epsilon}; effects on the typical response need fewer"
+            f"effects on a mean cannot be had from {self.n:,} {self.units_of_n} at epsilon {self.epsilon:g}: that "
+            f"takes about {self.n_for_intervals:,} {self.units_of_n}{or_epsilon}; effects on the typical response need "
+            "fewer"
         )
+
+    @property
+    def units_of_n(self) -> str:
+        """What n counts: "people" where they have several rows, "records" elsewhere."""
+        return "people" if self.rows_per_person > 1 else "records"
 
     def n_for_error(self, target: float) -> int:
         """The number of records at which the expected error falls to `target`."""

@@ -84,7 +84,7 @@ class ScoreAccuracy:
 
     def _size(self, share: float) -> float:
         """N with a share of rho, of people as privacy sees them."""
-        return self.facts.rows.root * self.facts.n * math.sqrt(share * self.facts.rho)
+        return math.sqrt(self.rows) * self.facts.n * math.sqrt(share * self.facts.rho)
 
     @property
     def _n_telling(self) -> float:

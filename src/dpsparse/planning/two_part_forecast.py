@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from dpsparse.algorithms.guarantee_shares import share_of
 from dpsparse.algorithms.overall_level import HOW_MUCH, SHARES, WHETHER
-from dpsparse.planning.forecast import Plan, plan
+from dpsparse.planning.forecast import ROW_CORRELATION, Plan, plan
 from dpsparse.privacy.guarantee import Guarantee, default_delta
 
 
@@ -34,13 +34,15 @@ def plan_two_part(
     share_above_0: float,
     units_known: bool = False,
     records_per_person: int = 1,
+    rows_per_person: float = 1.0,
+    row_correlation: float = ROW_CORRELATION,
 ) -> TwoPartForecast:
     """Forecast the accuracy of both parts of a `PrivateSparseTwoPartRegressor`, from public numbers alone.
 
     Parameters
     ----------
     n, d, sparsity : int
-        Records, features, features to select in each part.
+        Records, or people where they have several rows; features, features to select in each part.
     epsilon : float
         The privacy guarantee of both parts together.
     delta : float or None, default=None
@@ -51,6 +53,8 @@ def plan_two_part(
         Whether public centres and scales of all features are given to the fit, and right.
     records_per_person : int, default=1
         The most rows one person may have.
+    rows_per_person, row_correlation : float
+        The mean number of rows of the n people whose ids a fit is given, and how alike they are; see `plan`.
 
     Returns
     -------
@@ -71,6 +75,7 @@ def plan_two_part(
     )
     shares = {name: share_of(whole, SHARES[name], len(SHARES), by_mu=True) for name in (WHETHER, HOW_MUCH)}
     common: dict[str, Any] = {"units_known": units_known, "records_per_person": records_per_person}
+    common |= {"rows_per_person": rows_per_person, "row_correlation": row_correlation}
 
     def part(name: str, n_records: int, **own: Any) -> Plan:
         return plan(n_records, d, sparsity, shares[name].epsilon, shares[name].delta, **common, **own)

@@ -116,6 +116,30 @@ class RecordsOfAPerson:
         """What neighbouring tables have the same number of."""
         return "records"
 
+    def promise(self, n_records: int) -> str:
+        """To whom the guarantee is."""
+        return f"{self.at_most} a person"
+
+    @property
+    def one(self) -> str:
+        """What adds one term to every sum."""
+        return "record"
+
+    @property
+    def many(self) -> str:
+        """The same in the plural."""
+        return "records"
+
+    @property
+    def singles(self) -> str:
+        """What the rows of the table are called."""
+        return "records"
+
+    @property
+    def not_hidden(self) -> str:
+        """Which numbers of the table a guarantee does not hide."""
+        return "the number of records"
+
 
 @dataclass(frozen=True)
 class WholePerson:
@@ -175,3 +199,27 @@ class WholePerson:
     def units(self) -> str:
         """What neighbouring tables have the same number of."""
         return "rows, divided among people in the same way,"
+
+    def promise(self, n_records: int) -> str:
+        """To whom the guarantee is."""
+        return f"a guarantee to each of the {n_records:,} people, whatever number of rows they have"
+
+    @property
+    def one(self) -> str:
+        """What adds one term to every sum."""
+        return "person"
+
+    @property
+    def many(self) -> str:
+        """The same in the plural."""
+        return "people"
+
+    @property
+    def singles(self) -> str:
+        """What the rows of the table are called."""
+        return "rows"
+
+    @property
+    def not_hidden(self) -> str:
+        """Which numbers of the table a guarantee does not hide."""
+        return "how many people there are, how many rows each of them has"

@@ -89,7 +89,7 @@ def _gaps(model: "LinearModel") -> str:
         return "Gaps: the fit refused missing values. Every record had a value in every feature, or a public number."
     return (
         "Gaps: a missing number counted as a typical one, and whether it is missing was a feature that could be "
-        "selected where enough are. A record without a response added nothing. No record was dropped."
+        "selected where enough are. A row without a response added nothing. No row was dropped."
     )
 
 
@@ -126,6 +126,11 @@ def circumstances(model: "LinearModel") -> Iterator[str]:
     yield "All fits through this ledger together keep the guarantee that was granted."
 
 
+def _purpose(name: str, record: PrivacyRecord) -> str:
+    """What a release answers, of records or of people."""
+    return PURPOSE.get(name.split(": ")[-1], "").replace("records", record.guarantee.protects.many)
+
+
 def releases(record: PrivacyRecord) -> Iterator[str]:
     """Every release and its price."""
     yield f"In full: {record.statement()}"
@@ -134,14 +139,13 @@ def releases(record: PrivacyRecord) -> Iterator[str]:
         f"Asked: epsilon {asked.epsilon:g} and delta {asked.delta:.3g} for a person with "
         f"{asked.protects.up_to}. Spent: "
         f"epsilon {record.epsilon:.6g}, in {len(record.releases)} releases. Prices are in rho, of zero-concentrated "
-        f"differential privacy, which add up; a record paid {record.rho:.4g} in all."
+        f"differential privacy, which add up; a {asked.protects.one} paid {record.rho:.4g} in all."
     )
     if any(release.part is not None for release in record.releases):
-        yield "Releases on different parts of the records do not add up: a record lies in one part and pays once."
+        one, many = asked.protects.one, asked.protects.many
+        yield f"Releases on different parts of the {many} do not add up: a {one} lies in one part and pays once."
     groups = record.grouped()
-    rows = [
-        [name, len(made), *record.price(made), PURPOSE.get(name.split(": ")[-1], "")] for name, made in groups.items()
-    ]
+    rows = [[name, len(made), *record.price(made), _purpose(name, record)] for name, made in groups.items()]
     yield table("By kind", ["release", "times", "share", "rho", "what it answers"], rows, numbers=(1, 2, 3))
     rows = [
         [
@@ -156,7 +160,7 @@ def releases(record: PrivacyRecord) -> Iterator[str]:
     yield table("Step by step", headings, rows, numbers=(1, 2, 3, 4))
     yield tag(
         "p",
-        "Sensitivity is the most that one record can change the statistic, in its own integer steps; the noise scale "
-        f"is in the same steps. Each was charged before it was made. Noise: {record.noise}.",
+        f"Sensitivity is the most that one {asked.protects.one} can change the statistic, in its own integer steps; "
+        f"the noise scale is in the same steps. Each was charged before it was made. Noise: {record.noise}.",
         class_="note",
     )

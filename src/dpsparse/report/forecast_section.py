@@ -47,6 +47,7 @@ def forecast(model: "LinearModel", sparsity: int) -> Iterator[str]:
         mean_response=odds_ratio(model.constant_prediction) if counts else None,
         units_known=all(feature.center is not None and feature.scale is not None for feature in model.features),
         records_per_person=asked.records_per_person,
+        rows_per_person=_rows(model),
     )
     epsilons = sorted({*EPSILONS, here.epsilon})
     grid = sorted({*epsilons, *(10 ** (k / 10) for k in range(-15, 11))})
@@ -68,9 +69,9 @@ def forecast(model: "LinearModel", sparsity: int) -> Iterator[str]:
     ]
     unit = here.unit if yes or counts else "in units of the response's noise"
     yield (
-        f"The forecast of dpsparse plan, from public numbers alone, for {here.n:,} records, {here.d:,} features and "
-        f"{here.sparsity} to select with {here.units}, at any epsilon, for effects on the {here.response}. Errors and "
-        f"effects are {unit} per scaled feature."
+        f"The forecast of dpsparse plan, from public numbers alone, for {here.n:,} {here.units_of_n}, {here.d:,} "
+        f"features and {here.sparsity} to select with {here.units}, at any epsilon, for effects on the "
+        f"{here.response}. Errors and effects are {unit} per scaled feature."
     )
     if here.caveat:
         yield as_sentence(here.caveat)
@@ -102,6 +103,7 @@ def _of_parts(model: "LinearModel", share: float, sparsity: int) -> Iterator[str
             share_above_0=min(max(share, LEAST_SHARE), 1 - LEAST_SHARE),
             units_known=all(feature.center is not None and feature.scale is not None for feature in model.features),
             records_per_person=asked.records_per_person,
+            rows_per_person=_rows(model),
         )
         effect = at.how_much.smallest_effect
         shown = f"{epsilon:g} (this fit)" if epsilon == asked.epsilon else f"{epsilon:g}"
@@ -113,6 +115,12 @@ def _of_parts(model: "LinearModel", share: float, sparsity: int) -> Iterator[str
     )
     headings = ["epsilon", "minimum detectable odds ratio of being above 0", "minimum detectable effect on how much"]
     yield table("What each epsilon buys", headings, rows, numbers=(1, 2))
+
+
+def _rows(model: "LinearModel") -> float:
+    """How many rows a person has on average."""
+    rows = model.privacy.guarantee.rows
+    return 1.0 if rows is None else max(1.0, rows / model.privacy.n_records)
 
 
 def _caveat(model: "LinearModel") -> str:

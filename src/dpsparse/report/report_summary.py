@@ -40,7 +40,7 @@ _UNKNOWN = (
 
 def in_short(model: "LinearModel") -> Iterator[str]:
     """Records, guarantee, significant features, quality of the predictions and the meaning of an effect."""
-    yield from _titled("The records", _records(model))
+    yield from _titled(f"The {model.privacy.guarantee.protects.many}", _records(model))
     yield from _titled("How people are protected", _guarantee(model.privacy))
     yield from _titled("What matters", verdicts(model))
     yield from _titled("How well it predicts", _predictions(model))
@@ -78,6 +78,8 @@ def _guarantee(record: PrivacyRecord) -> Iterator[str]:
         yield f"{record.plain_words()} Do not publish this page if the records are real."
         return
     yield tag("p", record.plain_words(), class_="guarantee")
+    if record.guarantee.rows is not None:
+        yield f"It is {record.guarantee.protects.promise(record.n_records)}."
     yield (
         f"In the field's words: ({number(record.epsilon)}, {record.delta:.2g})-differential privacy. Epsilons of 0.1 "
         "to 1 are strong guarantees, and up to 3 are common. Everything on this page comes from noisy releases "
@@ -228,7 +230,7 @@ def _predictions(model: "LinearModel") -> Iterator[str]:
         yield in_sentences(model.evaluation)
     elif model.effects and model.explains:
         yield (
-            "How near predictions for new people are, only records that were held out can tell: dpsparse evaluate and "
+            "How near predictions for new people are, only those that were held out can tell: dpsparse evaluate and "
             "fit --holdout measure it, within a guarantee."
         )
     if model.explains and model.prediction_range is not None:
@@ -242,8 +244,9 @@ def _predictions(model: "LinearModel") -> Iterator[str]:
 def _meaning(model: "LinearModel") -> Iterator[str]:
     words = ratio_words(model)
     what = f"The difference in {of_target(model)}" if words is None else f"The ratio of {words.of}"
+    rows = model.privacy.guarantee.protects.singles
     yield (
-        f"{what} between records that differ by 1 in a feature, in that feature's own "
+        f"{what} between {rows} that differ by 1 in a feature, in that feature's own "
         "unit, and are alike in the other selected ones. The interval of an effect lies around it. Predictions use "
         "other numbers, in a column of their own: effects shrunk by their errors, all together."
     )
@@ -267,8 +270,9 @@ def _an_example(model: "LinearModel") -> str | None:
     text = [each for each in selected if each.category is not None or each.buckets is not None]
     category = next((each for each in text if not _is_unnamed(each)), None)
     if category is not None:
+        rows = model.privacy.guarantee.protects.singles
         return (
-            f"A feature such as {category.name} is 1 for records in that category and 0 for others: its effect is the "
+            f"A feature such as {category.name} is 1 for {rows} in that category and 0 for others: its effect is the "
             f"difference from {_baseline(category, model.baselines)} and from categories that were not selected."
         )
     gap = next((each for each in selected if each.missing), None)

@@ -3,6 +3,7 @@
 from planting import Bug
 
 CHECK = "replay of people"
+IN_PARTITIONS = "people in partitions"
 
 PEOPLE = (
     Bug(
@@ -47,7 +48,7 @@ PEOPLE = (
         "a person's sum for a feature not clipped",
         CHECK,
         {
-            "engine.cpu.people_rows:PeopleLevels.person_sums": [
+            "engine.cpu.people_rows:PeopleLevels.weighted_sums": [
                 ("float(FEATURE_LEVELS * WEIGHT_LEVELS)", "np.inf"),
             ]
         },
@@ -56,7 +57,7 @@ PEOPLE = (
         "a person's sum for a feature over fewer rows than there are",
         CHECK,
         {
-            "engine.cpu.people_rows:PeopleLevels.person_sums": [
+            "engine.cpu.people_rows:PeopleLevels.weighted_sums": [
                 ("1 / np.sqrt(held.sizes), most", "1 / np.sqrt(held.sizes), most * 3"),
             ]
         },
@@ -111,5 +112,50 @@ PEOPLE = (
         "the same id in two places taken for two people",
         CHECK,
         {"engine.people:People.of": [("np.unique(person,", "np.unique(np.cumsum(np.diff(person, prepend=-1) != 0),")]},
+    ),
+    Bug(
+        "partitions that end within a person, who counts in both",
+        IN_PARTITIONS,
+        {
+            "engine.dask.people_rows:DaskPeopleRows.session": [
+                ("held.blocks(max(self._lengths))", "slices(len(self.people.order), max(self._lengths))"),
+                (
+                    "[held.take(block) for block in blocks]",
+                    "[People.of(np.repeat(np.arange(self.n_records), held.sizes)[each]).held() for each in blocks]",
+                ),
+            ]
+        },
+    ),
+    Bug(
+        "rows that move to another partition are left where they were too",
+        IN_PARTITIONS,
+        {
+            "engine.dask.people_rows:_pieces": [
+                ("value.records.take(rows)", "value.records.take(np.resize(rows[:1], len(rows)))"),
+            ]
+        },
+    ),
+    Bug(
+        "rows of a new partition in the order in which they came",
+        IN_PARTITIONS,
+        {"engine.dask.people_rows:_joined": [("np.concatenate(pieces)[order]", "np.concatenate(pieces)")]},
+    ),
+    Bug(
+        "splits of partitions by all rows",
+        IN_PARTITIONS,
+        {
+            "engine.dask.people_rows:DaskPeopleRows.evaluate": [
+                ("self._standing.evaluate", "DaskRows(self._features, self._y).evaluate")
+            ]
+        },
+    ),
+    Bug(
+        "pairs of rows of partitions and not of people",
+        IN_PARTITIONS,
+        {
+            "engine.dask.people_rows:DaskPeopleRows.differences": [
+                ("self._standing.differences", "DaskRows(self._features, self._y).differences")
+            ]
+        },
     ),
 )

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dpsparse import PrivateSparseClassifier, PrivateSparseRegressor
+from dpsparse import PrivateSparseClassifier, PrivateSparseRegressor, PrivateSparseTwoPartRegressor
 from dpsparse.audit.harness.counted import CountPursuit
 from dpsparse.audit.harness.yes_no import YesNoPursuit
 
@@ -55,6 +55,10 @@ class ManyRowsPursuit(_ManyRows, PrivateSparseRegressor):
 
 class ManyRowsCounts(_ManyRows, CountPursuit):
     """A Poisson regression of people with several rows."""
+
+
+class ManyRowsTwoParts(_ManyRows, PrivateSparseTwoPartRegressor):
+    """A two-part regression of people with several rows."""
 
 
 class ManyRowsYesNo(_ManyRows, YesNoPursuit, PrivateSparseClassifier):

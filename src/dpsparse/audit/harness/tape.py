@@ -181,7 +181,7 @@ _SUMS = (
     (dense_rows.QuantizedDense, ["weighted_sums"]),
     (sparse_rows.SparseRows, ["weighted_sums", "feature_counts"]),
     (sparse_rows.QuantizedSparse, ["weighted_sums"]),
-    (PeopleLevels, ["person_sums"]),
+    (PeopleLevels, ["weighted_sums"]),
     (vector_sums, ["vector_sums", "gram_sums", "counts_at_most"]),
     (LocalRecords, ["counts_at_most"]),
     (regrets, ["regret_sums"]),

@@ -192,25 +192,25 @@ class QuantizedDense:
     """Feature levels kept for the length of a fit. They depend on the budget's clip, so they are never a file."""
 
     def __init__(self, levels: NDArray[np.int8]) -> None:
-        self._levels = levels
+        self.levels = levels
 
     def take(self, rows: Any) -> "QuantizedDense":
         """The levels of some rows."""
-        return QuantizedDense(self._levels[rows])
+        return QuantizedDense(self.levels[rows])
 
     def weighted_sums(self, weights: NDArray[Any], on_progress: OnProgress = None) -> NDArray[np.int64]:
         """Sums over rows of weight level times feature level, as int64, one for each feature."""
-        weights = as_weights(weights, self._levels)
+        weights = as_weights(weights, self.levels)
 
         def add(block: Block) -> NDArray[np.int64]:
-            cells = self._levels[block]
+            cells = self.levels[block]
             sums = np.zeros(cells.shape[1], dtype=np.int64)
-            by_columns = dispatch.by_columns(self._levels)
+            by_columns = dispatch.by_columns(self.levels)
             name, table = ("add_level_columns", cells.T) if by_columns else ("add_level_rows", cells)
             dispatch.run(name, *dispatch.flat_view(table), weights[block[0]], sums)
             return sums
 
-        return sums_of_blocks(add, self._levels)
+        return sums_of_blocks(add, self.levels)
 
 
 def at_most(counts: NDArray[np.int64]) -> NDArray[np.int64]:

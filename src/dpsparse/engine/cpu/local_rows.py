@@ -86,6 +86,11 @@ class QuantizedFamilies:
     def __init__(self, families: Iterable[Any]) -> None:
         self.families = tuple(families)
 
+    @property
+    def nbytes(self) -> int:
+        """The memory that they take."""
+        return sum(array.nbytes for family in self.families for array in vars(family).values())
+
     def take(self, rows: Any) -> "QuantizedFamilies":
         """The levels of some rows."""
         return QuantizedFamilies(family.take(rows) for family in self.families)
@@ -216,7 +221,7 @@ class LocalSession:
     def _per_block(self, query: Query, *public: Any) -> Iterable[Any]:
         sizes = config.current
         size = items_per_task(self.n_records, sizes.least_query_records, sizes.most_query_records)
-        blocks = slices(self.n_records, size)
+        blocks = self._records.blocks(size)
         if len(blocks) < 2:
             return [query(self._records, *public)]
         return parallel_map(lambda block: query(self._records.take(block), *public), blocks)

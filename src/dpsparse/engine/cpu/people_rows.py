@@ -4,25 +4,24 @@ Responses, columns and levels of the features are kept person after person, so t
 row that stands for a person is all that counts, pairs and splits see of them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from dpsparse.engine import config
 from dpsparse.engine.cpu import dispatch
 from dpsparse.engine.cpu.dense_rows import DenseRows, round_features, round_indicators
 from dpsparse.engine.cpu.local_rows import LocalRecords, LocalSession, block_size, keep_freed_memory
 from dpsparse.engine.cpu.sparse_rows import SparseRows
 from dpsparse.engine.links import IDENTITY, Link
-from dpsparse.engine.people import People
+from dpsparse.engine.people import Held, People
 from dpsparse.engine.protocols import OnProgress, Query
 from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer
-from dpsparse.engine.queries import Records, pick_weights, total
+from dpsparse.engine.queries import Records, total
 from dpsparse.engine.refusals import NOT_FINITE, ROWS_CHANGED
-from dpsparse.engine.threads import items_per_task, parallel_map
+from dpsparse.engine.threads import parallel_map
 
 Stored = DenseRows | SparseRows
 
@@ -80,7 +79,7 @@ class PeopleRows:
         keep_freed_memory()
         if check_finite and not quantizers:
             self.require_finite()
-        levels = PeopleLevels(self._rows, self.people, quantizers, check_finite)
+        levels = PeopleLevels.of(self._rows, self.people, quantizers, check_finite)
         return PeopleSession(self._rows, self.people, constant, levels, link)
 
 
@@ -92,8 +91,7 @@ class PeopleSession(LocalSession):
         super().__init__(rows, constant, levels, link)
 
     def _open(self, y: NDArray[np.float64], link: Link) -> None:
-        self._held = self._people.held()
-        self._records: Records = LocalRecords(y[self._people.order], None, (), link, people=self._held)
+        self._records: Records = LocalRecords(y[self._people.order], None, (), link, people=self._people.held())
 
     def _expose(self, values: NDArray[Any]) -> None:
         super()._expose(np.asarray(values)[self._people.order])
@@ -103,59 +101,68 @@ class PeopleSession(LocalSession):
             raise ValueError(ROWS_CHANGED)
         super()._append(values[self._people.order])
 
-    def _per_block(self, query: Query, *public: Any) -> Iterable[Any]:
-        sizes = config.current
-        size = items_per_task(self.n_records, sizes.least_query_records, sizes.most_query_records)
-        blocks = self._held.blocks(size)
-        if len(blocks) < 2:
-            return [query(self._records, *public)]
-        return parallel_map(lambda block: query(self._records.take(block), *public), blocks)
-
-    def scores(
-        self, center: float, effects: ArrayLike, bound: float, level: float = 0.0, on_progress: OnProgress = None
-    ) -> NDArray[np.int64]:
-        """For each quantizer and feature the sum over people of a clipped sum over their rows.
-
-        A person's sum is that of levels of features times levels of residuals, over the root of the number of their
-        rows, clipped at what one row can add.
-        """
-        weights = np.concatenate(list(self._per_block(pick_weights, center, effects, bound, level)))
-        sums: NDArray[np.int64] = self._quantized.person_sums(weights)
-        return sums
-
 
 class PeopleLevels:
     """Levels of the features, a byte a cell and quantizer, person after person.
 
-    Raises ValueError, with a constant text, if a feature is not finite and `check_finite` is set.
+    Parameters
+    ----------
+    held : Held
+        Whose rows they are.
+    families : sequence of ndarray of int8 of shape (n, d)
+        Their levels by each quantizer.
     """
 
-    def __init__(self, rows: Stored, people: People, quantizers: Sequence[Quantizer], check_finite: bool) -> None:
-        self._held = people.held()
-        n, d = len(people.order), rows.n_features
-        self._d = d
-        self._blocks = self._held.blocks(block_size(n, max(1, d * 8)))
-        self._families = [np.empty((n, d), dtype=np.int8) for _ in quantizers]
+    def __init__(self, held: Held, families: Sequence[NDArray[np.int8]]) -> None:
+        self._held, self.families = held, tuple(families)
+
+    @classmethod
+    def of(cls, rows: Stored, people: People, quantizers: Sequence[Quantizer], check_finite: bool) -> "PeopleLevels":
+        """The levels of rows in memory.
+
+        Raises ValueError, with a constant text, if a feature is not finite and `check_finite` is set.
+        """
+        families = [np.empty((len(people.order), rows.n_features), dtype=np.int8) for _ in quantizers]
 
         def quantize(block: slice) -> int:
             cells, nonfinite = _cells(rows, people.order[block]), 0
-            for quantizer, levels in zip(quantizers, self._families, strict=True):
+            for quantizer, levels in zip(quantizers, families, strict=True):
                 write = round_indicators if quantizer.of_gaps else round_features
                 nonfinite |= write(cells, quantizer, levels[block])
             return nonfinite
 
-        nonfinite = list(parallel_map(quantize, self._blocks)) if quantizers else []
+        levels = cls(people.held(), families)
+        nonfinite = list(parallel_map(quantize, levels._blocks)) if quantizers else []
         if check_finite and any(nonfinite):
             raise ValueError(NOT_FINITE)
+        return levels
 
-    def person_sums(self, weights: NDArray[np.float64]) -> NDArray[np.int64]:
-        """The sums of `PeopleSession.scores` for the weights of rows, person after person."""
+    @property
+    def nbytes(self) -> int:
+        """The memory that they take."""
+        return sum(family.nbytes for family in self.families)
+
+    @property
+    def _blocks(self) -> list[slice]:
+        n, d = self.families[0].shape
+        return self._held.blocks(block_size(n, max(1, d * 8)))
+
+    def take(self, rows: slice) -> "PeopleLevels":
+        """The levels of a slice of the rows, which begins and ends between people."""
+        return PeopleLevels(self._held.take(rows), [family[rows] for family in self.families])
+
+    def weighted_sums(self, weights: NDArray[np.float64], on_progress: OnProgress = None) -> NDArray[np.int64]:
+        """For each quantizer and feature the sum over people of a clipped sum over their rows.
+
+        A person's sum is that of levels of features times weights of rows, over the root of the number of their rows,
+        clipped at what one row can add.
+        """
         most = float(FEATURE_LEVELS * WEIGHT_LEVELS)
 
         def add(block: slice) -> NDArray[np.float64]:
             held = self._held.take(block)
-            sums = np.zeros((len(self._families), self._d))
-            for levels, its_sums in zip(self._families, sums, strict=True):
+            sums = np.zeros((len(self.families), self.families[0].shape[1]))
+            for levels, its_sums in zip(self.families, sums, strict=True):
                 rows = (*dispatch.flat_view(levels[block]), held.starts, weights[block])
                 dispatch.run("add_people", *rows, 1 / np.sqrt(held.sizes), most, its_sums)
             return sums

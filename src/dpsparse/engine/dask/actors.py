@@ -22,7 +22,7 @@ from dpsparse.engine.protocols import Query
 from dpsparse.engine.quantize import Quantizer
 from dpsparse.engine.queries import Column, Records, total
 from dpsparse.engine.refusals import NOT_AS_DECLARED
-from dpsparse.engine.threads import parallel_map, slices, threads
+from dpsparse.engine.threads import parallel_map, threads
 
 # The number of features, and the dtype in which they are read.
 Form = tuple[int, np.dtype[Any]]
@@ -34,17 +34,15 @@ Opening = tuple[Form, tuple[Quantizer, ...], bool, Link]
 class Partition:
     """Some records as a pursuit sees them, and whether a feature of theirs is not finite."""
 
-    rows: slice
+    rows: Any
     records: Records
     nonfinite: int
 
     def __sizeof__(self) -> int:
         # So dask knows what it would cost to send a partition elsewhere.
         columns = [array for column in self.records.columns for array in (column.units, column.sanitized)]
-        quantized: Any = self.records.quantized
-        levels = [array for family in quantized.families for array in vars(family).values()]
         exposure = [] if self.records.exposure is None else [self.records.exposure]
-        arrays = [self.records.y, *exposure, *columns, *levels]
+        arrays = [self.records.y, *exposure, *columns, self.records.quantized]
         result: int = object.__sizeof__(self) + sum(array.nbytes for array in arrays)
         return result
 
@@ -56,7 +54,8 @@ def single_threaded() -> Iterator[None]:
         yield
 
 
-def _rows(X: Any, form: Form, y: Any = None) -> Any:
+def rows_of(X: Any, form: Form, y: Any = None) -> Any:
+    """The rows of a partition; responses of 0 where none are given."""
     if isinstance(X, Pairs):
         return _differences(X, form, y)
     n_features, dtype = form
@@ -92,7 +91,7 @@ class Pairs(NamedTuple):
 
 
 def _differences(pairs: Pairs, form: Form, y: NDArray[np.float64]) -> DenseDifferences:
-    first, second = _rows(pairs.first, form).X[pairs.first_rows], _rows(pairs.second, form).X[pairs.second_rows]
+    first, second = rows_of(pairs.first, form).X[pairs.first_rows], rows_of(pairs.second, form).X[pairs.second_rows]
     if not len(first) == len(second) == len(y):
         raise ValueError(NOT_AS_DECLARED)
     return DenseDifferences(first, second, y)
@@ -112,11 +111,11 @@ def _refuse_masked(values: object) -> None:
         raise ValueError(NOT_AS_DECLARED)
 
 
-def evaluate_rows(X: Any, y: NDArray[np.float64], rows: slice, shared: tuple[Form, Query, tuple[Any, ...]]) -> Any:
+def evaluate_rows(X: Any, y: NDArray[np.float64], rows: Any, shared: tuple[Form, Query, tuple[Any, ...]]) -> Any:
     """Evaluate a query on some rows of a partition."""
     form, query, public = shared
     with single_threaded():
-        return _rows(X, form, y).take(rows).evaluate(query, *public)
+        return rows_of(X, form, y).take(rows).evaluate(query, *public)
 
 
 def as_floats(y: Any) -> NDArray[np.float64]:
@@ -134,11 +133,11 @@ def has_nonfinite(y: NDArray[np.float64]) -> int:
     return int(not np.isfinite(y).all())
 
 
-def open_partition(X: Any, y: NDArray[np.float64], rows: slice, shared: Opening) -> Partition:
+def open_partition(X: Any, y: NDArray[np.float64], rows: Any, shared: Opening) -> Partition:
     """Some rows of a partition as a pursuit sees them."""
     form, quantizers, constant, link = shared
     with single_threaded():
-        read = _rows(X, form, y).take(rows)
+        read = rows_of(X, form, y).take(rows)
         columns = (Column.of(as_column(np.ones_like(read.y), read.y)),) if constant else ()
         try:
             quantized, nonfinite = read.quantized(quantizers), 0 if quantizers else read.has_nonfinite()
@@ -210,11 +209,11 @@ def _column_of(shared: tuple[Form, int], partition: Partition, X: Any) -> NDArra
     return column_of(X, partition.rows, shared)
 
 
-def column_of(X: Any, rows: slice, shared: tuple[Form, int]) -> NDArray[Any]:
+def column_of(X: Any, rows: Any, shared: tuple[Form, int]) -> NDArray[Any]:
     """The raw values of one feature of some rows of a partition, in their own dtype."""
     form, feature = shared
     with single_threaded():
-        result: NDArray[Any] = _rows(X, form).take(rows).column(feature).copy()
+        result: NDArray[Any] = rows_of(X, form).take(rows).column(feature).copy()
         return result
 
 
@@ -241,6 +240,6 @@ def evaluate_records(partitions: list[Partition], query: Query, *public: Any) ->
     blocks = [
         (partition.records, block)
         for partition in partitions
-        for block in slices(len(partition.records.y), config.current.dask_records)
+        for block in partition.records.blocks(config.current.dask_records)
     ]
     return total(parallel_map(lambda block: query(block[0].take(block[1]), *public), blocks))

@@ -112,8 +112,10 @@ def all_finite(y: Any) -> bool:
 class DaskRows:
     """A `protocols.Rows`: rows of partitions, from row `first` on, `step` apart."""
 
-    def __init__(self, features: Partitions | PartitionPairs, y: Any, first: int = 0, step: int = 1) -> None:
-        self._features, self._y, self._first, self._step = features, y, first, step
+    on_workers = True
+
+    def __init__(self, features: Any, y: Any, first: int = 0, step: int = 1) -> None:
+        self.features, self.responses, self._first, self._step = features, y, first, step
         offsets = [(first - start) % step for start in np.cumsum([0, *features.lengths])[:-1].tolist()]
         every = zip(features.features, y.to_delayed(), offsets, features.lengths, strict=True)
         mine = [(X, y, range(offset, length, step)) for X, y, offset, length in every if offset < length]
@@ -124,16 +126,16 @@ class DaskRows:
 
     def part(self, index: int, of: int) -> "DaskRows":
         """Every `of`-th row from row `index` on: part `index` of `of` disjoint parts."""
-        return DaskRows(self._features, self._y, self._first + index * self._step, self._step * of)
+        return DaskRows(self.features, self.responses, self._first + index * self._step, self._step * of)
 
     def differences(self) -> "DaskRows":
         """The differences of pairs of records; see `protocols.Rows`."""
-        pairs = PartitionPairs([(X, y) for X, y, _ in self._partitions], self._records, self._features)
+        pairs = PartitionPairs([(X, y) for X, y, _ in self._partitions], self._records, self.features)
         return DaskRows(pairs, pairs.responses)
 
     def evaluate(self, query: Query, *public: Any) -> Any:
         """Sum what a query gives over the rows."""
-        return total(compute(*tasks(evaluate_rows, self._partitions, (self._features.form, query, public))))
+        return total(compute(*tasks(evaluate_rows, self._partitions, (self.features.form, query, public))))
 
     def require_finite(self) -> None:
         """Raise ValueError with a constant text unless all features are finite."""
@@ -150,5 +152,5 @@ class DaskRows:
         on_progress: OnProgress = None,
     ) -> DaskSession:
         """Open a session; see `protocols.Rows`."""
-        data = self.n_records, self._partitions, self._features, self._y
+        data = self.n_records, self._partitions, self.features, self.responses
         return DaskSession(*data, quantizers, constant, check_finite, link)

@@ -73,7 +73,7 @@ class DaskSession:
             self._partitions, self._futures = partitions, features.futures | futures_by_key(y)
             self._workers = _by_worker([X for X, _, _ in partitions], self._futures)
         else:
-            self._partitions = persist(*tasks(open_partition, partitions, self._opening))
+            self._partitions = persist(*self._opened(partitions))
             self._futures = futures_by_key(self._partitions)
             self._workers = _by_worker(self._partitions, self._futures)
         if check_finite and sum(self._per_worker(count_nonfinite)):
@@ -86,10 +86,18 @@ class DaskSession:
             self._steps.append(("add", (shared, None)))
             self._call_actors("add", shared)
         else:
-            columns = persist(*_columns(self._features, shared))
+            columns = persist(*self._columns(shared))
             self._steps.append(("add", (shared, columns)))
             self._futures |= futures_by_key(columns)
             self._actors = None
+
+    def _opened(self, partitions: list[Any]) -> list[Any]:
+        """Tasks that open the partitions."""
+        return tasks(open_partition, partitions, self._opening)
+
+    def _columns(self, shared: tuple[Form, int]) -> list[Any]:
+        """Tasks that read a feature."""
+        return _columns(self._features, shared)
 
     def rescale(self, center: float, scale: float) -> None:
         """Make (z - center) / scale of the last column z."""

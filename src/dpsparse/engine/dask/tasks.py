@@ -96,6 +96,14 @@ def compute(*delayed: Any, **options: Any) -> Sequence[Any]:
         return gathered
 
 
+def computed(collection: Any) -> Any:
+    """A collection of dask's in memory, quoting nothing."""
+    with quoting_nothing():
+        (kept,) = dask.persist(collection)
+        wait_for(futures_by_key(kept).values())
+        return dask.compute(kept)[0]
+
+
 def persist(*collections: Any) -> tuple[Any, ...]:
     """dask.persist, quoting nothing."""
     with quoting_nothing():

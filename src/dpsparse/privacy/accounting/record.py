@@ -144,7 +144,7 @@ class PrivacyRecord:
         return (
             f"({self.epsilon:.6g}, {self.delta:.3g})-differentially private: {person.had_it_changed}, the chance of "
             f"any result would change by a factor of at most {math.exp(min(self.epsilon, 700)):.4g}, plus "
-            f"{self.delta:.3g}. Neighbours: {person.adjacency}; {person.at_most} a person; "
+            f"{self.delta:.3g}. Neighbours: {person.adjacency}; {person.promise(self.n_records)}; "
             f"{person.public_numbers(self.n_records)}. Noise: {self.noise}."
         )
 
@@ -159,7 +159,7 @@ class PrivacyRecord:
             f"After seeing this model they are at most {sure:.3g} % sure which is true, except with a probability of "
             f"about {_one_in(self.delta)}. "
             "The guarantee covers this fit alone: every further fit on the same people adds to it. It does not hide "
-            "the number of records, the names of the columns, or what is true of people in general."
+            f"{self.guarantee.protects.not_hidden}, the names of the columns, or what is true of people in general."
         )
 
     def grouped(self) -> dict[str, tuple[Release, ...]]:
