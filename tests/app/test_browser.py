@@ -14,6 +14,8 @@ from dpsparse import PrivacyLedger
 pytestmark = pytest.mark.slow
 
 HELD_UP = Path(__file__).parent / "held_up.py"
+FRAME = "document.querySelector('iframe.report')"
+INSIDE = f"{FRAME}.contentDocument"
 RECEIVED = "Network.responseReceived"
 
 
@@ -100,6 +102,7 @@ def test_the_whole_way_from_a_raw_table_to_a_report(tab, url, work, data, artifa
     assert "Nothing below comes from your records" in shown
     assert "likely missed" in shown
     tab.wait_for("document.querySelector('#loading').hidden")
+    tab.wait_for(f"{INSIDE}.documentElement.scrollHeight <= {FRAME}.clientHeight")
     steady(tab)
     tab.leave_by(lambda: tab.click(".go .button"))
     assert tab.value("document.querySelector('h1').textContent") == "Spend epsilon 2 of 3"
@@ -112,7 +115,13 @@ def test_the_whole_way_from_a_raw_table_to_a_report(tab, url, work, data, artifa
     tab.wait_for("document.querySelector('h1').textContent === 'The report'")
     tab.wait_for("document.readyState === 'complete'")
     steady(tab)
-    assert len(tab.value("[...document.querySelectorAll('.downloads a')].map(a => a.textContent)")) == 8
+    assert len(tab.value("[...document.querySelectorAll('.downloads a')].map(a => a.textContent)")) == 14
+    # The report is whole: nothing of it scrolls within the page, also where its details are open.
+    for opened in ("false", "true"):
+        tab.value(f"{INSIDE}.querySelectorAll('details').forEach(each => {{ each.open = {opened}; }})")
+        tab.wait_for(f"{INSIDE}.documentElement.scrollHeight <= {FRAME}.clientHeight")
+        tab.wait_for(f"{FRAME}.clientHeight < {INSIDE}.body.offsetHeight + 50")
+    tab.value(f"{INSIDE}.querySelectorAll('details').forEach(each => {{ each.open = false; }})")
     assert "What matters" in tab.value("document.querySelector('main').textContent")
     # The sentence to publish is true: smoking costs 9,000 in these made-up records.
     published = tab.value("document.querySelector('blockquote').textContent").replace(",", "")

@@ -8,6 +8,7 @@ import socket
 import sqlite3
 import threading
 
+import docx
 import pytest
 from client import Client
 
@@ -56,7 +57,9 @@ def test_from_a_raw_table_to_everything_that_is_taken_home(client, work, ended, 
     assert "What matters" in report.text
     assert "1 fit has spent epsilon 1 of 3 granted" in report.text
     assert len(events(work, "charge")) == 1
-    files = {name: client.get(f"{report.path}/{name}") for name in DOWNLOADS}
+    # The response is a number, which has no calibration.
+    assert client.ask("GET", f"{report.path}/calibration.png").status == 404
+    files = {name: client.get(f"{report.path}/{name}") for name in DOWNLOADS if name != "calibration.png"}
     assert all(reply.status == 200 and "attachment" in reply.headers["content-disposition"] for reply in files.values())
     home = tmp_path / "at_home"
     home.mkdir()
@@ -68,6 +71,12 @@ def test_from_a_raw_table_to_everything_that_is_taken_home(client, work, ended, 
     assert model.scores is not None
     assert model == load_model(work.jobs.all()[0].path)
     assert files["report.html"].text == client.get(f"{report.path}/report").text
+    assert files["table.md"].text == model.to_markdown()
+    assert files["table.tex"].text == model.to_latex()
+    assert docx.Document(home / "table.docx").tables
+    for name, begins in (("effects.png", b"\x89PNG"), ("effects.pdf", b"%PDF"), ("forecast.png", b"\x89PNG")):
+        assert files[name].content.startswith(begins)
+        assert f"/{name}" in report.text
     assert read_bounds(home / "bounds.toml").of("age").center == 50.0
     assert "epsilon" in files["entry.yaml"].text
     # The script and the notebook run where the table is, and spend anew.

@@ -8,9 +8,10 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pytest
 
-from dpsparse import DPIHTH, LedgerError, PrivateSparseRegressor, load_model, plot_budget
+from dpsparse import DPIHTH, LedgerError, PrivacyLedger, PrivateSparseRegressor, load_model, plot_budget
 from dpsparse.cli import main
 from dpsparse.datasets import make_heavy_tailed
+from dpsparse.privacy.ledger.spending import spending
 
 
 @pytest.fixture
@@ -66,6 +67,11 @@ def test_show_draws_what_was_spent_over_time(ledger, capsys, tmp_path):
     assert spent.get_ydata().tolist() == pytest.approx([0.0, 1.0])
     assert list(granted.get_ydata()) == [2.0, 2.0]
     plt.close(axes.figure)
+    state = PrivacyLedger(ledger).state()
+    assert [spent for _, spent in spending(state, "trial-[7]")] == pytest.approx([0.0, 1.0])
+    (day, spent), *_ = spending(state, "trial-[7]", by_day=True)[::-1]
+    assert spent == pytest.approx(1.0)
+    assert len(day) == 10
     with pytest.raises(SystemExit):
         main(["budget", "show", ledger, "--out", str(picture)])
     assert "--out needs a DATASET" in capsys.readouterr().err

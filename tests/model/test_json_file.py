@@ -121,7 +121,10 @@ MADE_UP = replace(
     nearly_exact=True,
     cut=3.25,
     lumped=True,
-    context=FitContext("2026-01-31", Budget("budget.db", "trial-7", 3.0, 1e-6, 1.5, 2.25, 2)),
+    context=FitContext(
+        "2026-01-31",
+        Budget("budget.db", "trial-7", 3.0, 1e-6, 1.5, 2.25, 2, (("2026-01-30", 0.0), ("2026-01-31", 1.5))),
+    ),
     constant=-7.5,
     response_scale=0.125,
     spread_explained=0.25,
@@ -186,7 +189,7 @@ def test_no_entry_can_be_of_another_type_or_left_out(path, model):
     save_model(model, path)
     content = json.loads(path.read_text())
     optional = {"noise_floor", "estimate", "standard_error", "category", "part", "pure_epsilon", "mu"}
-    optional |= {"center", "scale", "reason", "prediction_range", "cut", "context", "budget"}
+    optional |= {"center", "scale", "reason", "prediction_range", "cut", "context", "budget", "history"}
     optional |= {"constant", "response_scale", "spread_explained", "scores", "target_kind", "baselines", "median_shift"}
     # Any feature may have been left out.
     optional |= {

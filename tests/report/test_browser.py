@@ -68,7 +68,7 @@ def test_it_looks_right(browser, url, artifacts, device, scheme):
     sizes = browser.value(
         "[...document.querySelectorAll('svg.chart')].map(e => e.getBoundingClientRect()).map(r => [r.width, r.height])"
     )
-    assert len(sizes) == 2
+    assert len(sizes) == 3
     assert all(width > 300 and height > 150 for width, height in sizes)
 
 
@@ -173,9 +173,10 @@ def test_a_screen_reader_hears_names_tables_and_pictures(browser, url):
     names = {role: [name for other, name in heard if other == role] for role, _ in heard}
     assert names["heading"][:2] == ["What explains cost", "In short"]
     assert names["navigation"] == ["Sections"]
-    assert len(names["image"]) == 2
+    assert len(names["image"]) == 3
     assert "noise floor" in names["image"][0]
     assert "this fit's epsilon" in names["image"][1].lower()
+    assert "over the number of records" in names["image"][2]
     assert all(names["table"])
     assert "smoker" in names["rowheader"]
 

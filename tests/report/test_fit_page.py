@@ -345,6 +345,13 @@ def test_details_tell_the_date_and_what_is_left(model):
     assert (
         "trial-7 in budget.db: 2 fits together have spent epsilon 1.5 of 3 granted (delta 1e-06); one more fit" in text
     )
+    assert "by day" not in text
+    over_days = replace(budget, history=(("2026-01-02", 0.0), ("2026-01-05", 1.0), ("2026-01-31", 1.5)))
+    drawn = fit_page(replace(model, context=FitContext("2026-01-31", over_days)))
+    assert "Epsilon spent by all fits together, at delta 1e-06, by day: 1.5 of 3 granted on 2026-01-31." in words(drawn)
+    picture = drawn[drawn.index('aria-label="Epsilon spent') :]
+    places = [float(x) for x in re.findall(r'<circle cx="([\d.]+)%', picture[: picture.index("</svg>")])]
+    assert places == pytest.approx([13, 13 + 82 * 3 / 29, 95], abs=0.001)
 
 
 def test_to_run_it_again_is_charged_to_the_same_ledger(model):

@@ -17,7 +17,15 @@ if TYPE_CHECKING:
 
 def budget_page(request: Request, error: str | None = None, form: FormData | None = None) -> HTMLResponse:
     """Step 7: grants, history, verification."""
-    from dpsparse.report.budget_facts import EVENT_HEADINGS, EVENTS_MEANING, MEANING, balance_facts, event_cells
+    from dpsparse.privacy.ledger.spending import spending
+    from dpsparse.report.budget_facts import (
+        EVENT_HEADINGS,
+        EVENTS_MEANING,
+        MEANING,
+        balance_facts,
+        event_cells,
+        spending_figure,
+    )
 
     work = request.app.state.work
     state, trouble, verified = None, error, None
@@ -28,8 +36,14 @@ def budget_page(request: Request, error: str | None = None, form: FormData | Non
     if state is not None and request.query_params.get("verify"):
         # Reading the state checks the chain and repeats every decision.
         verified = f"Intact: {len(state.events):,} events, head {state.head}."
+    pictures = {}
+    if state is not None:
+        for name in sorted(state.filters):
+            grant = state.filters[name].grant
+            pictures[name] = spending_figure(spending(state, name, by_day=True), grant.epsilon, grant.delta)
     content: dict[str, Any] = {
         "ledger": str(work.ledger),
+        "pictures": pictures,
         "balances": [] if state is None else [balance_facts(state, name) for name in sorted(state.filters)],
         "events": [] if state is None else [event_cells(event) for event in state.events],
         "beside": [] if state is None else sorted(state.filters),

@@ -28,10 +28,11 @@ POLICY = (
     "frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 _HASH = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
-# A report is a page of its own, with its style in it and no script at all.
+# A report is a page of its own, with its style in it and no script at all. It is of this site, so that the page around
+# it can learn how high it is.
 REPORT_POLICY = (
     f"default-src 'none'; style-src 'sha256-{_HASH}'; img-src data:; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'self'; sandbox allow-popups"
+    "frame-ancestors 'self'; sandbox allow-popups allow-same-origin"
 )
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",

@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from dpsparse.app.accuracy_page import usual_grant
+from dpsparse.app.downloads import DOWNLOADS, offered, report_of
 from dpsparse.app.draft_forecast import page_words
 from dpsparse.app.jobs import CANCELLED, DONE, FAILED, LOST, STARTED, Job
 from dpsparse.app.render import EXPECTED, Missing, one_line, page, redirect, require
@@ -16,9 +17,7 @@ from dpsparse.html import Html
 from dpsparse.schema import FileError, listed
 
 if TYPE_CHECKING:
-    from dpsparse.app.workspace import Workspace
     from dpsparse.model.released import LinearModel
-    from dpsparse.privacy.ledger.ledger import PrivacyLedger
 
 # What the ledger says of a fit without a model, in words.
 COST = {
@@ -93,11 +92,12 @@ def job_page(request: Request, error: str | None = None, form: FormData | None =
             cost = COST[work.jobs.charge_of(job)].format(epsilon=job.settings.epsilon)
         except EXPECTED as trouble:
             cost = f"What it cost could not be read: {one_line(trouble)}"
-    content: dict[str, Any] = {"job": job, "headline": HEADLINES[job.state], "cost": cost, "downloads": DOWNLOADS}
+    content: dict[str, Any] = {"job": job, "headline": HEADLINES[job.state], "cost": cost, "downloads": {}}
     content |= {"message": job.message, "context": None, "notes": [page_words(note) for note in job.notes]}
     if job.state == DONE:
         content |= {
             "context": job.model.context,
+            "downloads": offered(job.model),
             "statement": job.model.privacy.statement(),
             "short": _short(job.model),
             "publishable": _publishable(job.model),
@@ -164,68 +164,10 @@ def results_page(request: Request) -> HTMLResponse:
     return page(request, "results", step="results", jobs=jobs)
 
 
-def _report(job: Job, work: "Workspace | None") -> str:
-    from dpsparse.report.fit_page import fit_page
-
-    return fit_page(job.model)
-
-
-def _registry(job: Job, work: "Workspace") -> str:
-    from dpsparse.report.registry import registry_entry
-
-    return registry_entry(job.model)
-
-
-def _nist(job: Job, work: "Workspace") -> str:
-    from dpsparse.report.nist import nist_sheet
-
-    return nist_sheet(job.model)
-
-
-def _model(job: Job, work: "Workspace") -> bytes:
-    import io
-
-    from dpsparse.model.json_file import write_model
-
-    stream = io.BytesIO()
-    write_model(job.model, stream)
-    return stream.getvalue()
-
-
-def _script(job: Job, work: "Workspace") -> str:
-    from dpsparse.report.rerun_script import rerun_script
-
-    return rerun_script(job.asked(), _place(work.ledger))
-
-
-def _notebook(job: Job, work: "Workspace") -> str:
-    from dpsparse.report.rerun_script import rerun_notebook
-
-    return rerun_notebook(job.asked(), _place(work.ledger))
-
-
-def _place(ledger: "PrivacyLedger") -> str:
-    """The path of a ledger's file, or the URL of its database without the password."""
-    return ledger.url if "://" in str(ledger) else str(ledger)
-
-
-# By name: what it is, and how it is made from the model and the choices alone.
-DOWNLOADS = {
-    "report.html": ("The report: one page to open, print or send", _report),
-    "model.json": ("The model, for dpsparse predict and load_model", _model),
-    "bounds.toml": ("What was publicly known of the columns", lambda job, work: job.settings.bounds_text()),
-    "entry.yaml": ("Draft of an entry for the registry of deployments", _registry),
-    "sheet.md": ("Draft of a review sheet along NIST SP 800-226", _nist),
-    "fit_again.py": ("A Python script that fits again; it spends anew", _script),
-    "fit_again.ipynb": ("The same as a notebook; it spends anew", _notebook),
-    "dpsparse-settings.json": ("The choices, to load here another time", lambda job, work: job.settings.to_json()),
-}
-
-
 def download(request: Request) -> Response:
     """A file of a finished fit; no name but those of `DOWNLOADS` leads to one."""
     job, file = _job(request), request.path_params["file"]
-    if job.state != DONE or file not in DOWNLOADS:
+    if job.state != DONE or file not in offered(job.model):
         raise Missing
     content = DOWNLOADS[file][1](job, request.app.state.work)
     named = {"Content-Disposition": f'attachment; filename="{file}"', "Content-Security-Policy": REPORT_POLICY}
@@ -237,4 +179,4 @@ def report(request: Request) -> Response:
     job = _job(request)
     if job.state != DONE:
         raise Missing
-    return HTMLResponse(_report(job, None), headers={"Content-Security-Policy": REPORT_POLICY})
+    return HTMLResponse(report_of(job.model), headers={"Content-Security-Policy": REPORT_POLICY})

@@ -1,5 +1,6 @@
 """When a fit was made, and what it left of its budget: public facts beside the releases."""
 
+import math
 import os
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
@@ -21,6 +22,8 @@ class Budget:
     epsilon_spent: float  # of all fits together, at the grant's delta
     epsilon_left: float  # the largest of one more fit, at the grant's delta
     fits: int  # those that count
+    # The days on which that changed, and the epsilon spent from each on; empty in models of earlier files.
+    history: tuple[tuple[str, float], ...] = ()
 
     def sentence(self) -> str:
         """What is left, in words.
@@ -62,18 +65,21 @@ def fit_context(ledger: Any = None, dataset: str | None = None) -> FitContext:
 
 def _budget(ledger: Any, dataset: str | None) -> Budget | None:
     from dpsparse.privacy.ledger.ledger import PrivacyLedger
+    from dpsparse.privacy.ledger.spending import spending
 
     try:
         ledger = PrivacyLedger(ledger)
         state = ledger.state()
         name = state.name_of(dataset)
-        balance = state.filters[name]
+        balance, history = state.filters[name], tuple(spending(state, name, by_day=True))
     except Exception:
         # The fit is paid for: a ledger that cannot be read now must not cost its result.
         return None
     grant = balance.grant
     numbers = {"epsilon_spent": balance.epsilon_spent, "epsilon_left": round_down(balance.epsilon_left)}
-    return Budget(_name_of(ledger), name, grant.epsilon, grant.delta, fits=len(balance.costs), **numbers)
+    return Budget(
+        _name_of(ledger), name, grant.epsilon, grant.delta, fits=len(balance.costs), history=history, **numbers
+    )
 
 
 def _name_of(ledger: Any) -> str:
@@ -94,13 +100,35 @@ def read_context(fields: Fields | None) -> FitContext | None:
     if fields is None:
         return None
     day = fields.text("date")
-    try:
-        date.fromisoformat(day)
-    except ValueError:
-        raise FileError(f"{fields.where}: 'date' must be a day, such as 2026-01-31") from None
+    if not _is_day(day):
+        raise FileError(f"{fields.where}: 'date' must be a day, such as 2026-01-31")
     budget = fields.table("budget", None)
     fields.finish()
     return FitContext(day, None if budget is None else _read_budget(budget))
+
+
+def _is_day(text: object) -> bool:
+    try:
+        return isinstance(text, str) and date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
+def _read_history(fields: Fields) -> tuple[tuple[str, float], ...]:
+    rows = fields.take("history", [])
+    is_good = isinstance(rows, list) and all(map(_is_change, rows))
+    days = [day for day, _ in rows] if is_good else []
+    if not is_good or days != sorted({*days}):
+        raise FileError(f"{fields.where}: 'history' must be days, the first one first, each with the epsilon spent")
+    return tuple((day, float(spent)) for day, spent in rows)
+
+
+def _is_change(row: object) -> bool:
+    return isinstance(row, list) and len(row) == len(("day", "spent")) and _is_day(row[0]) and _is_amount(row[1])
+
+
+def _is_amount(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf
 
 
 def _read_budget(fields: Fields) -> Budget:
@@ -112,6 +140,7 @@ def _read_budget(fields: Fields) -> Budget:
         epsilon_spent=fields.number("epsilon_spent", least=0),
         epsilon_left=fields.number("epsilon_left", least=0),
         fits=fields.count("fits", least=0),
+        history=_read_history(fields),
     )
     fields.finish()
     return budget

@@ -1,7 +1,9 @@
 """How a table of effects is written: Markdown, LaTeX and Word."""
 
+import io
 import re
 import unicodedata
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
@@ -237,7 +239,18 @@ def as_word(table: "EffectTable", stream: IO[bytes]) -> None:
         paragraph = document.add_paragraph()
         paragraph.paragraph_format.space_before, paragraph.paragraph_format.space_after = Pt(0 if place else 6), Pt(3)
         paragraph.add_run(_word_number(_plain(note))).font.size = Pt(8)
-    document.save(stream)
+    made = io.BytesIO()
+    document.save(made)
+    _without_clock(made, stream)
+
+
+def _without_clock(made: IO[bytes], stream: IO[bytes]) -> None:
+    """Copy a ZIP file without the times at which its parts were written: the same table gives the same bytes."""
+    with zipfile.ZipFile(made) as source, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as target:
+        for name in source.namelist():
+            part = zipfile.ZipInfo(name)
+            part.compress_type = zipfile.ZIP_DEFLATED
+            target.writestr(part, source.read(name))
 
 
 def _rule(row: Any, *edges: str) -> None:

@@ -16,6 +16,7 @@ from dpsparse.model.odds import odds_ratio
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from dpsparse.algorithms.evaluation_outcomes import Decile
     from dpsparse.model.released import LinearModel
@@ -26,8 +27,8 @@ _LABEL_WIDTH, _LABEL_LINES = 34, 3
 _LINE, _BETWEEN, _AROUND, _WIDTH = 0.16, 0.16, 1.0, 7.0
 # Letters of a line below an axis of that width.
 _BELOW = 64
-# Dots per inch of a picture on a screen.
-_SCREEN = 72
+# Dots per inch of a picture on a screen, and in print.
+_SCREEN, _PRINT = 72, 200
 # Numbers beyond these have no place on an axis.
 _LARGEST, _LARGEST_LOG = 1e100, 200.0
 
@@ -67,10 +68,9 @@ def plot_effects(model: "LinearModel", axes: "Axes | None" = None, per: Literal[
         raise ValueError(f"per={per!r} must be 'scale' or 'unit'")
     rows = scaled_effects(model, per)
     labels = [_label(row) for row in rows]
-    heights = [_LINE * (label.count("\n") + 1) + _BETWEEN for label in labels]
+    heights = _heights(labels)
     if axes is None:
-        size = _WIDTH, _AROUND + max(1.0, sum(heights))
-        axes = plt.subplots(figsize=size, layout="constrained")[1]
+        axes = plt.subplots(figsize=_size(heights), layout="constrained")[1]
     shown = odds_ratio if model.ratio else float
     # Each label is in the middle of as many lines as it takes.
     places = [sum(heights[:k]) + height / 2 for k, height in enumerate(heights)]
@@ -96,6 +96,14 @@ def plot_effects(model: "LinearModel", axes: "Axes | None" = None, per: Literal[
     return axes
 
 
+def _heights(labels: Sequence[str]) -> list[float]:
+    return [_LINE * (label.count("\n") + 1) + _BETWEEN for label in labels]
+
+
+def _size(heights: Sequence[float]) -> tuple[float, float]:
+    return _WIDTH, _AROUND + max(1.0, sum(heights))
+
+
 def _label(row: ScaledEffect) -> str:
     """The name of a feature and its scale, on as many lines as it needs, and no more than a few."""
     step = "" if row.scale == 1 else f" (per {number(row.scale)})"
@@ -106,22 +114,39 @@ def _label(row: ScaledEffect) -> str:
     raise AssertionError  # one letter and its scale fit on a line
 
 
-def effects_figure(model: "LinearModel") -> Html | None:
-    """The forest plot as an element of a page; None where there is nothing to draw, or numbers are too large for it."""
+def can_be_drawn(model: "LinearModel") -> bool:
+    """Whether there are effects to draw, and none is too large for an axis."""
     rows = scaled_effects(model)
     numbers = [row.value for row in rows] + [end for row in rows for end in row.interval or ()]
-    if not model.explains or not numbers or not max(map(abs, numbers)) < (_LARGEST_LOG if model.ratio else _LARGEST):
-        return None
-    import matplotlib.pyplot as plt
+    largest = _LARGEST_LOG if model.ratio else _LARGEST
+    return model.explains and bool(numbers) and max(map(abs, numbers)) < largest
 
-    drawn, png = plot_effects(model).get_figure(root=True), io.BytesIO()
-    assert drawn is not None  # axes of a plot have one
-    drawn.savefig(png, format="png", dpi=_SCREEN)
-    # A notebook would show it a second time.
-    plt.close(drawn)
+
+def effects_picture(model: "LinearModel", kind: Literal["png", "pdf"], dots: int = _PRINT) -> bytes:
+    """The forest plot as a file; `dots` are those of an inch. Nothing of the machine's clock is in it."""
+    from matplotlib.figure import Figure
+
+    # By itself, not by pyplot: a notebook would show it a second time, and pages draw in several threads.
+    drawn = Figure(figsize=_size(_heights([*map(_label, scaled_effects(model))])), layout="constrained")
+    plot_effects(model, drawn.subplots())
+    return figure_bytes(drawn, kind, dots)
+
+
+def figure_bytes(drawn: "Figure", kind: Literal["png", "pdf"], dots: int = _PRINT) -> bytes:
+    """A figure as a file, the same whenever it is made."""
+    stream = io.BytesIO()
+    drawn.savefig(stream, format=kind, dpi=dots, metadata={"CreationDate": None} if kind == "pdf" else None)
+    return stream.getvalue()
+
+
+def effects_figure(model: "LinearModel") -> Html | None:
+    """The forest plot as an element of a page; None where there is nothing to draw, or numbers are too large for it."""
+    if not can_be_drawn(model):
+        return None
     words = f"The effects on {model.target}, for a step of one scale of each feature"
     key = "Full dots are significant, hollow ones are not, crosses have no interval."
-    return figure(png.getvalue(), f"{words}. The table has them per unit.", f"{words}. {key}")
+    png = effects_picture(model, "png", _SCREEN)
+    return figure(png, f"{words}. The table has them per unit.", f"{words}. {key}")
 
 
 def plot_calibration(calibration: "Sequence[Decile]", target: str, axes: "Axes | None" = None) -> "Axes":

@@ -2,10 +2,14 @@
 
 import os
 import textwrap
-from datetime import datetime, timedelta
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from dpsparse.html import Html, tag
 from dpsparse.privacy.accounting.filter import round_down
+from dpsparse.privacy.ledger.spending import spending
+from dpsparse.report.charts import steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,25 +62,17 @@ def balance_facts(state: "LedgerState", dataset: str) -> dict[str, Any]:
     }
 
 
-def spending(state: "LedgerState", dataset: str) -> list[tuple[str, float]]:
-    """When the spending of a dataset changed, and the epsilon spent from then on, at the grant's delta.
-
-    Examples
-    --------
-    >>> from dpsparse.privacy.ledger.events import LedgerState
-    >>> from dpsparse.report.budget_facts import spending
-    >>> state = LedgerState([])
-    >>> granted = state.write("trial-7", None, "grant", {"epsilon": 1.0, "delta": 1e-6, "adjacency": "replace-one",
-    ...     "records_per_person": 1, "at": "2026-01-31T12:00:00+00:00"})
-    >>> spending(state, "trial-7")
-    [('2026-01-31T12:00:00+00:00', 0.0)]
-    """
-    growing, changes = type(state)([]), []
-    for event in state.events:
-        growing.read(event)
-        if event.dataset == dataset and event.kind != "charge":
-            changes.append((event.details["at"], growing.filters[dataset].epsilon_spent))
-    return changes
+def spending_figure(history: Sequence[tuple[str, float]], epsilon: float, delta: float) -> Html | None:
+    """What fits have spent together over days, below what was granted; None where all of it was on one day."""
+    if len(history) < len(("the first day", "another")):
+        return None
+    words = (
+        f"Epsilon spent by all fits together, at delta {delta:g}, by day: {history[-1][1]:.4g} of {epsilon:g} granted "
+        f"on {history[-1][0]}."
+    )
+    changes = [(date.fromisoformat(day), spent) for day, spent in history]
+    picture = steps(changes, (epsilon, f"granted: {epsilon:g}"), words)
+    return tag("figure", [picture, tag("figcaption", words)])
 
 
 def plot_budget(ledger: "PrivacyLedger | str | os.PathLike[str]", dataset: str, axes: "Axes | None" = None) -> "Axes":

@@ -6,6 +6,7 @@ Places along the width are percentages, so that a picture fits a phone and a des
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 
 from dpsparse.html import Html, number, shortened, tag
 from dpsparse.model.axis_ticks import powers, ratio_ticks, ticks
@@ -13,6 +14,10 @@ from dpsparse.model.axis_ticks import powers, ratio_ticks, ticks
 # Beyond these sizes (of numbers that no fit in sensible units has) places would overflow or vanish.
 _SMALLEST, _LARGEST = 1e-280, 1e280
 _ROW, _LONGEST_NAME = 46, 30
+# Numbers of an axis from here on are written in powers of ten.
+_IN_POWERS = 1e6
+# How much of the width of a picture a letter takes on a phone, in percent.
+_LETTER = 2.4
 # Logarithms further apart than this have no ratio that can be written.
 _LARGEST_LOG = math.log(_LARGEST) / 2
 
@@ -76,13 +81,21 @@ def _line(row: Row, at: Callable[[float], float], top: int) -> Iterator[Html]:
     yield tag("circle", cx=f"{at(row.value):.3f}%", cy=middle, r=4.5, class_=kind)
 
 
+OVER_EPSILON = "epsilon: more privacy on the left"
+
+
 def curves(
-    x: Sequence[float], lines: Mapping[str, Sequence[float]], mark: tuple[float, str], description: str
+    x: Sequence[float],
+    lines: Mapping[str, Sequence[float]],
+    mark: tuple[float, str],
+    description: str,
+    over: str = OVER_EPSILON,
 ) -> Html | None:
     """Curves over logarithmic axes, or None where the numbers are too large or small to draw.
 
     Places and heights are above 0; what is infinite is left out; the lines are solid, then dashed. `mark` is a place
-    marked by a vertical line, and its name. The description is read to those who cannot see the picture.
+    marked by a vertical line, and its name; `over` says what the places are. The description is read to those who
+    cannot see the picture.
     """
     heights = [height for line in lines.values() for height in line if height < math.inf]
     if not heights or not all(_SMALLEST < value < _LARGEST for value in (*x, *heights)):
@@ -106,15 +119,15 @@ def curves(
         height = down(math.log(tick))
         pieces.append(tag("line", x1="13%", x2="97%", y1=f"{height:.2f}", y2=f"{height:.2f}", class_="grid"))
         pieces.append(_text(12, height + 4, f"{tick:g}", anchor="end"))
-    for tick in powers(x[0], x[-1]):
-        pieces.append(_vertical(across(math.log(tick)), bottom, bottom + 5))
-        pieces.append(_text(across(math.log(tick)), bottom + 20, f"{tick:g}", anchor="middle"))
+    for at, label in _apart([(across(math.log(tick)), _plain(tick)) for tick in powers(x[0], x[-1])]):
+        pieces.append(_vertical(at, bottom, bottom + 5))
+        pieces.append(_text(at, bottom + 20, label, anchor="middle"))
     pieces.append(tag("line", x1="13%", x2="97%", y1=bottom, y2=bottom))
     marked, name = mark
     here = across(math.log(marked))
     pieces.append(_vertical(here, top - 6, bottom, class_="mark"))
     pieces.append(_text(here + (1 if here < 60 else -1), top + 8, name, anchor="start" if here < 60 else "end"))
-    pieces.append(_text(55, bottom + 40, "epsilon: more privacy on the left", anchor="middle"))
+    pieces.append(_text(55, bottom + 40, over, anchor="middle"))
     return _svg(bottom + 48, description, pieces)
 
 
@@ -140,6 +153,35 @@ def calibration(points: Sequence[tuple[float, float, float, float]], description
     pieces.append(_text(13, 13, "share of yes"))
     pieces.append(_text(55, bottom + 40, "predicted probability of yes", anchor="middle"))
     return _svg(bottom + 48, description, pieces)
+
+
+def steps(changes: Sequence[tuple[date, float]], limit: tuple[float, str], description: str) -> Html:
+    """A quantity over days, which changes on some and stays between them, below a limit with a name.
+
+    There are two days at least. The description is read to those who cannot see the picture.
+    """
+    top, bottom, highest = 30, 240, max(limit[0], *(value for _, value in changes))
+    days = [day.toordinal() for day, _ in changes]
+    across, down = _percent(days[0], days[-1], 13, 95), _percent(highest, 0.0, top, bottom)
+    pieces = []
+    for tick in ticks(0.0, highest):
+        height = down(tick)
+        pieces.append(tag("line", x1="13%", x2="97%", y1=f"{height:.2f}", y2=f"{height:.2f}", class_="grid"))
+        pieces.append(_text(12, height + 4, number(tick), anchor="end"))
+    for k, (_, value) in enumerate(changes):
+        here, height, end = across(days[k]), down(value), 97.0 if k + 1 == len(days) else across(days[k + 1])
+        before = down(changes[k - 1][1] if k else 0.0)
+        level = f"{height:.2f}"
+        pieces.append(tag("line", x1=f"{here:.3f}%", x2=f"{end:.3f}%", y1=level, y2=level, class_="solid"))
+        pieces.append(_vertical(here, round(before), round(height), class_="solid"))
+        pieces.append(tag("circle", cx=f"{here:.3f}%", cy=level, r=3.5, class_="significant"))
+    height = down(limit[0])
+    pieces.append(tag("line", x1="13%", x2="97%", y1=f"{height:.2f}", y2=f"{height:.2f}", class_="dashed"))
+    pieces.append(_text(13, height - 8, limit[1]))
+    pieces.append(tag("line", x1="13%", x2="97%", y1=bottom, y2=bottom))
+    for place, (day, _), anchor in ((13, changes[0], "start"), (97, changes[-1], "end")):
+        pieces.append(_text(place, bottom + 20, day.isoformat(), anchor=anchor))
+    return _svg(bottom + 28, description, pieces)
 
 
 _HATCH = tag(
@@ -175,4 +217,18 @@ def _percent(low: float, high: float, first: int, last: int) -> Callable[[float]
 
 
 def _labelled(places: Sequence[float]) -> list[tuple[float, str]]:
-    return [(tick, number(tick) if abs(tick) < 1e6 else f"{tick:g}") for tick in places]
+    return [(tick, number(tick) if abs(tick) < _IN_POWERS else f"{tick:g}") for tick in places]
+
+
+def _apart(labels: Sequence[tuple[float, str]]) -> Iterator[tuple[float, str]]:
+    """The labels of an axis, from left to right, that neither overlap nor stick out, also on a phone."""
+    end = 0.0
+    for place, label in labels:
+        half = _LETTER * len(label) / 2
+        if place - half >= end and place + half <= 100:
+            end = place + half + _LETTER
+            yield place, label
+
+
+def _plain(tick: float) -> str:
+    return f"{tick:,g}" if tick < _IN_POWERS else f"{tick:g}"

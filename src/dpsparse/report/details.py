@@ -11,6 +11,7 @@ from dpsparse.model.evaluation_result import in_words, scores_table
 from dpsparse.model.exposures import is_log_mean
 from dpsparse.model.odds import label_of_yes
 from dpsparse.privacy.accounting.record import PrivacyRecord
+from dpsparse.report.budget_facts import spending_figure
 from dpsparse.report.charts import calibration
 from dpsparse.report.purposes import PURPOSE
 from dpsparse.report.report_summary import as_sentence
@@ -122,7 +123,10 @@ def circumstances(model: "LinearModel") -> Iterator[str]:
     if context.budget is None:
         yield "It was charged to no ledger: who fits the same people again must add up the guarantees by hand."
         return
-    yield f"Budget when the fit was done: {context.budget.sentence()}."
+    budget = context.budget
+    yield f"Budget when the fit was done: {budget.sentence()}."
+    if (drawn := spending_figure(budget.history, budget.epsilon, budget.delta)) is not None:
+        yield drawn
     yield "All fits through this ledger together keep the guarantee that was granted."
 
 

@@ -7,13 +7,11 @@ gives the same bytes.
 
 from typing import TYPE_CHECKING
 
-from dpsparse.algorithms.overall_level import WHETHER
-from dpsparse.algorithms.pursuit.pursuit_constants import SPARE_PICKS
 from dpsparse.html import Page, folded
 from dpsparse.model.ratios import ratio_words
 from dpsparse.report import details
 from dpsparse.report.effects import effects
-from dpsparse.report.forecast_section import forecast
+from dpsparse.report.forecast_section import forecast, sparsity_of
 from dpsparse.report.report_summary import in_short
 from dpsparse.report.rerun import citation, rerun
 
@@ -40,7 +38,6 @@ def marked_page(model: "LinearModel") -> str:
 
 
 def _page(model: "LinearModel", first: str, mark: str) -> str:
-    sparsity = _sparsity(model)
     private = "with a guarantee of privacy" if model.privacy.private else "WITHOUT any guarantee of privacy"
     words = ratio_words(model)
     what = "regression" if words is None else words.model
@@ -59,19 +56,8 @@ def _page(model: "LinearModel", first: str, mark: str) -> str:
         folded("Categories and gaps", *details.categories_and_gaps(model)),
         folded("Date and budget", *details.circumstances(model)),
         folded("The guarantee in full, and every release", *details.releases(model.privacy)),
-        folded("What another epsilon would buy", *forecast(model, sparsity)),
-        folded("Run it again", *rerun(model, sparsity)),
+        folded("What another epsilon would buy, and more records", *forecast(model)),
+        folded("Run it again", *rerun(model, sparsity_of(model))),
         folded("Cite", *citation()),
     )
     return page.html()
-
-
-def _sparsity(model: "LinearModel") -> int:
-    """The features asked for; with "auto" fewer have been kept."""
-    groups = model.privacy.grouped()
-    # With records held out, and in two parts, the names of a fit's releases begin with its own.
-    name, effects = (
-        ("pick", model.effects) if model.parts is None else (f"{WHETHER}: pick", model.parts.whether.effects)
-    )
-    picks = len(groups.get(name, groups.get(f"fit: {name}", ())))
-    return max(len(effects), picks - SPARE_PICKS, 1)

@@ -1,19 +1,20 @@
 """The forecast of a report: what each epsilon buys for a table of the model's shape."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scipy.special import expit
 
-from dpsparse.algorithms.overall_level import LEAST_SHARE
+from dpsparse.algorithms.overall_level import LEAST_SHARE, WHETHER
+from dpsparse.algorithms.pursuit.pursuit_constants import SPARE_PICKS
 from dpsparse.families.estimands import ESTIMANDS, TYPICAL
-from dpsparse.html import table, tag
+from dpsparse.html import Html, table, tag
 from dpsparse.inference.intervals import SHOWN_PERCENT
 from dpsparse.model.exposures import is_log_mean
 from dpsparse.model.odds import odds_ratio
-from dpsparse.planning.forecast import EPSILONS, plan
+from dpsparse.planning.forecast import EPSILONS, Plan, plan
 from dpsparse.planning.two_part_forecast import plan_two_part
 from dpsparse.report.charts import curves
 from dpsparse.report.report_summary import as_sentence
@@ -21,23 +22,32 @@ from dpsparse.report.report_summary import as_sentence
 if TYPE_CHECKING:
     from dpsparse.model.released import LinearModel
 
+OVER_RECORDS = "records"
+# Epsilons of a curve.
+_GRID = [10 ** (k / 10) for k in range(-15, 11)]
 
-def forecast(model: "LinearModel", sparsity: int) -> Iterator[str]:
-    """Picture and table of what each epsilon buys, with the model's own marked.
 
-    `sparsity` is the number of features asked for.
-    """
-    if model.parts is not None:
-        yield from _of_parts(model, model.parts.level.share, sparsity)
-        return
+def sparsity_of(model: "LinearModel") -> int:
+    """The features asked for; with "auto" fewer have been kept."""
+    groups = model.privacy.grouped()
+    # With records held out, and in two parts, the names of a fit's releases begin with its own.
+    name, effects = (
+        ("pick", model.effects) if model.parts is None else (f"{WHETHER}: pick", model.parts.whether.effects)
+    )
+    picks = len(groups.get(name, groups.get(f"fit: {name}", ())))
+    return max(len(effects), picks - SPARE_PICKS, 1)
+
+
+def forecast_of(model: "LinearModel") -> Plan:
+    """The forecast for a table of the model's shape, at its own epsilon; not for a model in two parts."""
     asked, yes = model.privacy.guarantee, model.classes is not None
     counts = is_log_mean(model)
     held_out = 0 if model.scores is None else model.scores.n_records
-    here = plan(
+    return plan(
         model.privacy.n_records - held_out,
         len(model.features),
         # A raw table may turn out to have fewer features than were asked for.
-        min(sparsity, len(model.features)),
+        min(sparsity_of(model), len(model.features)),
         asked.epsilon,
         asked.delta,
         # Models of earlier files do not say: theirs is the pursuit's own.
@@ -49,13 +59,17 @@ def forecast(model: "LinearModel", sparsity: int) -> Iterator[str]:
         records_per_person=asked.records_per_person,
         rows_per_person=_rows(model),
     )
+
+
+def forecast(model: "LinearModel") -> Iterator[str]:
+    """Pictures and a table of what each epsilon buys, and more records, with the model's own marked."""
+    if model.parts is not None:
+        yield from _of_parts(model, model.parts.level.share)
+        return
+    yes, counts, here = model.classes is not None, is_log_mean(model), forecast_of(model)
     epsilons = sorted({*EPSILONS, here.epsilon})
-    grid = sorted({*epsilons, *(10 ** (k / 10) for k in range(-15, 11))})
+    grid = sorted({*epsilons, *_GRID})
     forecasts = [replace(here, epsilon=epsilon) for epsilon in grid]
-    lines = {
-        "error to expect (l2)": [at.expected_error for at in forecasts],
-        "minimum detectable effect at 80 % power": [at.smallest_effect for at in forecasts],
-    }
     rows = [
         [
             f"{at.epsilon:g} (this fit)" if at.epsilon == here.epsilon else f"{at.epsilon:g}",
@@ -80,23 +94,44 @@ def forecast(model: "LinearModel", sparsity: int) -> Iterator[str]:
         "Error to expect and minimum detectable effect at 80 % power, over epsilon. At this fit's epsilon, "
         f"{here.epsilon:g}, the error is {here.expected_error:.3g}{found}."
     )
-    picture = curves(grid, lines, (here.epsilon, f"this fit: {here.epsilon:g}"), words)
-    if picture is not None:
-        yield tag("figure", [picture, tag("figcaption", words)])
+    yield from _figure(curves(grid, _lines(forecasts), (here.epsilon, f"this fit: {here.epsilon:g}"), words), words)
     headings = ["epsilon", "error", "minimum detectable effect", f"width of a {SHOWN_PERCENT} interval"]
     yield table("What each epsilon buys", headings, rows, numbers=(1, 2, 3))
+    sizes = _sizes(here.n)
+    words = f"The same over the number of records, at epsilon {here.epsilon:g}. This fit has {here.n:,}."
+    larger = [replace(here, n=n) for n in sizes]
+    yield from _figure(curves(sizes, _lines(larger), (here.n, f"this fit: {here.n:,}"), words, OVER_RECORDS), words)
     yield tag("p", _caveat(model), class_="note")
 
 
-def _of_parts(model: "LinearModel", share: float, sparsity: int) -> Iterator[str]:
-    """What each epsilon buys of both parts."""
+def _lines(forecasts: Sequence[Plan]) -> dict[str, list[float]]:
+    return {
+        "error to expect (l2)": [at.expected_error for at in forecasts],
+        "minimum detectable effect at 80 % power": [at.smallest_effect for at in forecasts],
+    }
+
+
+def _sizes(n: int) -> list[int]:
+    """From a tenth of the records to ten times as many; a fit has at least two."""
+    return sorted({max(2, round(n * 10 ** (k / 10))) for k in range(-10, 11)})
+
+
+def _figure(picture: Html | None, words: str) -> Iterator[Html]:
+    if picture is not None:
+        yield tag("figure", [picture, tag("figcaption", words)])
+
+
+def _of_parts(model: "LinearModel", share: float) -> Iterator[str]:
+    """What each epsilon buys of both parts, and more records."""
     asked, held_out = model.privacy.guarantee, 0 if model.scores is None else model.scores.n_records
-    rows = []
-    for epsilon in sorted({*EPSILONS, asked.epsilon}):
-        at = plan_two_part(
-            model.privacy.n_records - held_out,
+    records = model.privacy.n_records - held_out
+
+    def at(epsilon: float, n: int = records) -> tuple[float, float]:
+        """The smallest odds ratio and the smallest effect that are found."""
+        parts = plan_two_part(
+            n,
             len(model.features),
-            min(sparsity, len(model.features)),
+            min(sparsity_of(model), len(model.features)),
             epsilon,
             asked.delta,
             # The released share.
@@ -105,16 +140,36 @@ def _of_parts(model: "LinearModel", share: float, sparsity: int) -> Iterator[str
             records_per_person=asked.records_per_person,
             rows_per_person=_rows(model),
         )
-        effect = at.how_much.smallest_effect
-        shown = f"{epsilon:g} (this fit)" if epsilon == asked.epsilon else f"{epsilon:g}"
-        rows.append([shown, f"{at.whether.smallest_odds_ratio:.3g}", "none" if effect == math.inf else f"{effect:.3g}"])
+        return parts.whether.smallest_odds_ratio, parts.how_much.smallest_effect
+
+    def lines(found: Sequence[tuple[float, float]]) -> dict[str, list[float]]:
+        odds, amounts = zip(*found, strict=True)
+        return {"odds ratio of being above 0": [*odds], "effect on how much": [*amounts]}
+
     yield (
         "The forecast of dpsparse plan, from public numbers and the released share above 0 alone: what is found with "
         "80 % power in each part, for a step of one scale of a feature. Effects among those above 0 are in units of "
         "their noise."
     )
+    epsilons = sorted({*EPSILONS, asked.epsilon})
+    words = "The smallest odds ratio and the smallest effect that are found, over epsilon."
+    grid, mark = sorted({*_GRID, *epsilons}), f"this fit: {asked.epsilon:g}"
+    found = {epsilon: at(epsilon) for epsilon in grid}
+    yield from _figure(curves(grid, lines([*found.values()]), (asked.epsilon, mark), words), words)
+    rows = [
+        [
+            f"{epsilon:g} (this fit)" if epsilon == asked.epsilon else f"{epsilon:g}",
+            *("none" if value == math.inf else f"{value:.3g}" for value in found[epsilon]),
+        ]
+        for epsilon in epsilons
+    ]
     headings = ["epsilon", "minimum detectable odds ratio of being above 0", "minimum detectable effect on how much"]
     yield table("What each epsilon buys", headings, rows, numbers=(1, 2))
+    sizes = _sizes(records)
+    words = f"The same over the number of records, at epsilon {asked.epsilon:g}. This fit has {records:,}."
+    mark = f"this fit: {records:,}"
+    larger = [at(asked.epsilon, n) for n in sizes]
+    yield from _figure(curves(sizes, lines(larger), (records, mark), words, OVER_RECORDS), words)
 
 
 def _rows(model: "LinearModel") -> float:

@@ -121,13 +121,20 @@ function forecast() {
   });
 }
 
-function preview() {
+function report() {
   const frame = $("iframe.report"), loading = $("#loading");
-  if (!frame || !loading) return;
-  const shown = () => { loading.hidden = true; };
-  // A report is another site to this page: once it is there, its content cannot be read.
-  if (frame.contentDocument === null) shown();
-  frame.addEventListener("load", shown);
+  if (!frame) return;
+  // As high as what it shows, whatever is unfolded: nobody scrolls in a box.
+  const whole = () => {
+    const inside = frame.contentDocument;
+    if (!inside?.body || inside.URL === "about:blank") return;
+    const fit = () => { frame.style.height = `${Math.ceil(inside.body.getBoundingClientRect().height) + 2}px`; };
+    new ResizeObserver(fit).observe(inside.body);
+    fit();
+    if (loading) loading.hidden = true;
+  };
+  if (frame.contentDocument?.readyState === "complete") whole();
+  frame.addEventListener("load", whole);
 }
 
 function progress() {
@@ -165,5 +172,5 @@ focusError();
 tips();
 columns();
 forecast();
-preview();
+report();
 progress();

@@ -18,7 +18,9 @@ from dpsparse.io.bounds import Bounds
 from dpsparse.io.cells.raw_table import as_raw_table
 from dpsparse.io.convert import convert_cells
 from dpsparse.io.provenance import cells_of
+from dpsparse.model.effect_tables import compare_models
 from dpsparse.model.json_file import write_model
+from dpsparse.model.released import LinearModel
 from dpsparse.report.fit_page import fit_page
 
 TARGET = "y"
@@ -117,6 +119,14 @@ def run_raw(
     return run
 
 
+def _covariance(model: LinearModel) -> str:
+    """The covariance of effects, or why there is none."""
+    try:
+        return str(model.vcov().to_csv())
+    except ValueError as refused:
+        return str(refused)
+
+
 def said(fitted: dict[str, Any]) -> dict[str, Any]:
     """Every text that a fitted estimator and its evaluation give of themselves."""
     texts: dict[str, Any] = {}
@@ -134,4 +144,6 @@ def said(fitted: dict[str, Any]) -> dict[str, Any]:
         model = fitted["released_"]
         texts |= {"model file": file.getvalue(), "report": fit_page(model), "table": model.to_latex()}
         texts |= {"effects": model.effects_.to_csv(), "glance": model.glance().to_csv()}
+        # Tables for Word and pictures are among what the page offers.
+        texts |= {"covariance": _covariance(model), "side by side": compare_models([model, model]).to_markdown()}
     return texts
