@@ -218,5 +218,5 @@ def test_the_bound_of_a_variable_is_reached():
 
 def test_a_category_that_comes_along_and_hardly_a_record_has_is_rare():
     companions = Companions({0: [1, 2]}, {1: 0.2, 2: 0.005})
-    shares = np.array([companions.unit(feature).least_share for feature in (1, 2)])
+    shares = np.array([companions.unit(feature, {}).least_share for feature in (1, 2)])
     assert is_rare(10_000, shares).tolist() == [False, True]

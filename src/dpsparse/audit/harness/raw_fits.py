@@ -33,6 +33,10 @@ FORMULA, TERMS = "formula", "y ~ amount + member + joined + C(mixed) + grade + r
 DROPPED = "note"
 
 
+# Terms of a frame with declared types.
+TERMS = f"{TARGET} ~ amount*region + grade:region + I(mixed**2) + member + bs(amount, knots=[20], lower=0, upper=40)"
+
+
 def known_of_columns() -> str:
     """A bounds file with all that may be publicly known: units, a kind, categories, and a column that is left out."""
     return (
@@ -76,7 +80,7 @@ SOURCES = {
 
 
 def raw_data(source: str, table: list[list[bytes]], folder: Path) -> tuple[Any, ...]:
-    """What a fit takes of a table from one of the sources; "bounds" after its name gives what is known too."""
+    """What a fit takes of a table from one of the sources; "bounds" or "formula" may come after its name."""
     kind, _, known = source.partition(", ")
     data = SOURCES[kind](table, folder)
     if kind == SEPARATE:
@@ -88,6 +92,8 @@ def raw_data(source: str, table: list[list[bytes]], folder: Path) -> tuple[Any, 
 
 
 def _read(data: Any, kind: str, known: str, folder: Path) -> RawData:
+    if known == "formula":
+        return read_table(data, formula=TERMS)
     if not known:
         return read_table(data) if kind == "store" else read_table(data, TARGET)
     (folder / "bounds.toml").write_text(known_of_columns())
