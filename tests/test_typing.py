@@ -46,7 +46,6 @@ from dpsparse import (
     compare_models,
     evaluate,
     fit_and_evaluate,
-    formula_frame,
     load_model,
     plan,
     plot_budget,
@@ -83,7 +82,8 @@ text: str = model.summary()
 predictions = model.predict(X)
 save_model(model, "model.json")
 again = load_model("model.json")
-features, costs = formula_frame("cost ~ age", {})
+cells = read_table("people.csv", formula="cost ~ age*C(sex)", schema={"age": "number"})
+by_formula = PrivateSparseRegressor().fit(cells, progress=True)
 check_pipeline(make_pipeline(PrivateSparseRegressor())).fit(X, y)
 latex: str = compare_models([model, again], names=["fitted", "read"]).to_latex()
 found: Evaluation = evaluate(again, X, y, epsilon=0.5, ledger=ledger, dataset="trial")

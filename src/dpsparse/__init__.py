@@ -31,7 +31,6 @@ _LAZY = {
     "compare_models": "model.effect_tables",
     "evaluate": "evaluation",
     "fit_and_evaluate": "evaluation",
-    "formula_frame": "data.formulas",
     "load_model": "model.json_file",
     "plan": "planning.forecast",
     "plot_budget": "report.budget_facts",

@@ -1,7 +1,6 @@
 """The public names, for editors and type checkers; `__init__.py` loads the same names when they are first used."""
 
 from dpsparse.algorithms.iht.theory import theory_parameters as theory_parameters
-from dpsparse.data.formulas import formula_frame as formula_frame
 from dpsparse.data.on_disk import OnDisk as OnDisk
 from dpsparse.data.raw_data import read_table as read_table
 from dpsparse.data.streamed import Streamed as Streamed

@@ -57,8 +57,9 @@ class FileFit:
     `data` is a table, or the folder of a store, which knows its target. The `family` says what the response is: a
     number, "linear", or yes or no, "binomial"; None is the latter where a label of yes is given, by `positive`, the
     bounds or the store; a count or a cost, "poisson", may have an `exposure`, a column; a cost that is mostly 0 may be
-    "two-part". `drop` names further columns to leave out, as the bounds file does, `person` the column that says whose
-    record it is, and `holdout` is the share of the records to hold out. The others are as in
+    "two-part". A `formula` names the target and the terms that features are made of. `drop` names further columns to
+    leave out, as the bounds file does, `person` the column that says whose record it is, and `holdout` is the share of
+    the records to hold out. The others are as in
     `PrivateSparseRegressor`.
 
     Examples
@@ -83,6 +84,7 @@ class FileFit:
     family: FamilyName | None = None
     positive: str | None = None
     exposure: str | None = None
+    formula: str | None = None
     delta: float | None = None
     bounds: Any = None
     drop: Sequence[str] = ()
@@ -103,6 +105,7 @@ class FileFit:
             drop=self.drop,
             positive=self.positive,
             exposure=self.exposure,
+            formula=self.formula,
             person=self.person,
             separator=self.separator,
             encoding=self.encoding,

@@ -1,12 +1,20 @@
 """Steps before a private fit: those that read single records pass, every other one is refused by its name."""
 
+import inspect
+import re
+
 import numpy as np
 import pytest
-from sklearn.compose import make_column_transformer
+from scipy.sparse import issparse
+from sklearn.base import clone
+from sklearn.compose import TransformedTargetRegressor, make_column_transformer
 from sklearn.decomposition import PCA
+from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.feature_selection import SelectKBest, VarianceThreshold
+from sklearn.frozen import FrozenEstimator
 from sklearn.impute import KNNImputer, SimpleImputer
 from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
@@ -24,9 +32,10 @@ from sklearn.preprocessing import (
     TargetEncoder,
     scale,
 )
+from sklearn.utils import all_estimators
 
 from dpsparse import PrivateSparseRegressor, check_pipeline
-from dpsparse.estimators.pipelines import REMEDIES
+from dpsparse.estimators._steps_before import OTHERWISE, REMEDIES
 
 MODEL = PrivateSparseRegressor()
 LEARNING = [
@@ -58,6 +67,64 @@ def test_what_learns_from_the_records_is_refused_in_one_line(step):
 def test_what_reads_single_records_passes(step):
     pipeline = make_pipeline(step, "passthrough", MODEL)
     assert check_pipeline(pipeline) is pipeline
+
+
+# What scikit-learn's transformers need that has no default: anything that makes them.
+NEEDED = {
+    "estimator": LinearRegression(),
+    "estimators": [("one", LinearRegression())],
+    "transformers": [],
+    "transformer_list": [],
+    "dictionary": np.eye(3),
+}
+HOLDERS = ("ColumnTransformer", "FeatureUnion")
+
+
+def made(cls):
+    parameters = inspect.signature(cls).parameters.values()
+    return cls(**{each.name: NEEDED[each.name] for each in parameters if each.default is inspect.Parameter.empty})
+
+
+def reads_single_records(pipeline):
+    try:
+        return check_pipeline(pipeline) is pipeline
+    except ValueError:
+        return False
+
+
+@pytest.mark.parametrize(("name", "cls"), all_estimators("transformer"), ids=lambda each: str(each))
+def test_each_transformer_of_scikit_learn_reads_single_records_or_is_refused_by_name(name, cls):
+    step = made(cls)
+    pipeline, refusal = make_pipeline(step, MODEL), f"{name} learns from the records, which no release pays for; "
+    if not reads_single_records(pipeline):
+        with pytest.raises(ValueError, match=f"^{re.escape(refusal + REMEDIES.get(name, OTHERWISE))}$"):
+            check_pipeline(pipeline)
+        return
+    if name in (*HOLDERS, "FeatureHasher", "HashingVectorizer"):
+        # They read nothing of the records, or hold steps that are looked at one by one.
+        return
+    rows = np.random.default_rng(0).exponential(size=(2, 30, 4))
+    if "random_state" in step.get_params():
+        step.set_params(random_state=0)
+    if name.endswith("RandomProjection"):
+        step.set_params(n_components=2)
+    first, second = (clone(step).fit(table, table[:, 0]).transform(rows[0, :5]) for table in rows)
+    np.testing.assert_array_equal(*(np.asarray(each.todense() if issparse(each) else each) for each in (first, second)))
+
+
+def test_a_fit_that_a_pipeline_calls_refuses_it_before_anything_is_spent():
+    X, y = np.random.default_rng(0).normal(size=(500, 3)), np.ones(500)
+    for pipeline in (
+        make_pipeline(StandardScaler(), MODEL),
+        make_pipeline(make_pipeline(StandardScaler(), MODEL)),
+        TransformedTargetRegressor(MODEL, transformer=StandardScaler()),
+        GridSearchCV(make_pipeline(StandardScaler(), MODEL), {}, error_score="raise"),
+    ):
+        with pytest.raises(ValueError, match="StandardScaler learns from the records"):
+            pipeline.fit(X, y)
+    public = FrozenEstimator(StandardScaler().fit(np.random.default_rng(1).normal(size=(50, 3))))
+    quiet = PrivateSparseRegressor(sparsity=1, epsilon=4.0, random_state=0, feature_center=0, feature_scale=1)
+    assert make_pipeline(public, FunctionTransformer(np.abs), quiet).fit(X, X[:, 0]).predict(X).shape == (500,)
 
 
 def test_a_class_of_the_same_name_is_not_scikit_learns():

@@ -107,7 +107,7 @@ def test_columns_with_public_units_are_no_text(files):
     assert data.numeric == {"note"}
     assert data.declared == {"id": "number", "income": "number"}
     assert not {"note", "id", "income"} & set(data.maybe_text)
-    declared = read_table(files / "people.csv", "cost", bounds=Bounds(columns=known), kinds={"note": "text"})
+    declared = read_table(files / "people.csv", "cost", bounds=Bounds(columns=known), schema={"note": "text"})
     assert "note" in declared.maybe_text
 
 
@@ -149,7 +149,7 @@ def test_declared_kinds_are_used(files):
         "joined": "date_dmy",
     }
     declared |= {"id": "text", "note": "text", "constant": "number", "cost": "number", "joined": "date_dmy"}
-    model = regressor().fit(read_table(files / "people.csv", "cost", kinds=declared))
+    model = regressor().fit(read_table(files / "people.csv", "cost", schema=declared))
     assert set(EFFECTS) <= {effect.feature for effect in model.released_.effects}
 
 
@@ -225,8 +225,8 @@ def test_a_ledger_is_charged_before_anything_is_released(files, tmp_path, monkey
     ("options", "message"),
     [
         ({"target": "price"}, "no column 'price'"),
-        ({"target": "cost", "kinds": {"ages": "number"}}, "no column 'ages'"),
-        ({"target": "cost", "kinds": {"age": "numeric"}}, "'numeric'"),
+        ({"target": "cost", "schema": {"ages": "number"}}, "no column 'ages'"),
+        ({"target": "cost", "schema": {"age": "numbers"}}, "'numbers'"),
     ],
 )
 def test_faults_are_found_before_anything_is_spent(files, options, message):

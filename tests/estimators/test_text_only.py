@@ -47,7 +47,7 @@ def test_identifiers_leave_a_constant(tmp_path):
     frame = pd.DataFrame({"id": [f"P{place}" for place in range(n)], "cost": np.resize([9.0, 10.0, 11.0], n)})
     frame.to_csv(tmp_path / "people.csv", index=False)
     model = PrivateSparseRegressor(epsilon=2.0, random_state=0)
-    model.fit(read_table(tmp_path / "people.csv", "cost", kinds={"id": "text"}))
+    model.fit(read_table(tmp_path / "people.csv", "cost", schema={"id": "text"}))
     assert model.intercept_ == pytest.approx(10, abs=2)
 
 

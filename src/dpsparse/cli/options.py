@@ -90,6 +90,12 @@ POSITIVE = click.option(
 )
 
 
+FORMULA = click.option(
+    "--formula",
+    metavar="TEXT",
+    help="The target and the features, such as 'cost ~ age*C(sex) + log1p(income)', in place of --target. Terms read "
+    "one record at a time; others are refused.",
+)
 EXPOSURE = click.option(
     "--exposure",
     metavar="COLUMN",
@@ -146,7 +152,7 @@ def dialect(command: Command) -> Command:
 def of_a_fit(command: Command) -> Command:
     """What every command that fits a file takes beside its epsilon: the fields of `FileFit`, and a witness."""
     kept = (WITNESS, DATASET, LEDGER)
-    of_target = (DELTA, ESTIMAND, EXPOSURE, POSITIVE, FAMILY)
+    of_target = (DELTA, ESTIMAND, EXPOSURE, POSITIVE, FAMILY, FORMULA)
     for option in (*kept, RECORDS_PER_PERSON, PERSON, dialect, DROP, BOUNDS, *of_target):
         command = option(command)
     return command

@@ -60,7 +60,8 @@ def asked_fit(data: str, target: str | None, epsilon: float, shared: dict[str, A
     """The fit on a file that `options.of_a_fit`, and a command's own options, ask for."""
     from dpsparse.fitting import FileFit
 
-    require_target(data, target)
+    if shared["formula"] is None:
+        require_target(data, target)
     return FileFit(data, target, epsilon, **{**shared, "ledger": opened_ledger(shared["ledger"]), **own})
 
 

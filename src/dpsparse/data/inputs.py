@@ -31,6 +31,7 @@ def open_input(
     drop: Sequence[str] = (),
     positive: str | None = None,
     exposure: str | None = None,
+    formula: str | None = None,
     person: str | None = None,
     separator: str | None = None,
     encoding: str = "utf-8",
@@ -39,26 +40,34 @@ def open_input(
 
     `drop` names further columns to leave out, as the bounds file does. `positive` is the label of a response that is
     yes, where it is yes or no; it comes before that of the bounds or the store. `exposure` is the column to which
-    means are in proportion, and `person` the one that says whose record it is, of a table of cells. A separator of
-    None is taken from the
-    first line of a CSV file. An input has `read()`, which gives the X and y of a fit; `parameters`, those of an
-    estimator that are publicly known; `positive`, the label of yes or None; `model`, which gives the released model in
-    the columns' own units; and `notes` for whoever runs the fit.
+    means are in proportion, and `person` the one that says whose record it is, of a table of cells, whose response and
+    features a `formula` may name. A separator of None is taken from the first line of a CSV file. An input has
+    `read()`, which gives the X and y of a fit; `parameters`, those of an estimator that are publicly known; `positive`,
+    the label of yes or None; `model`, which gives the released model in the columns' own units; and `notes` for whoever
+    runs the fit.
     """
     if is_store(data):
         known = _with_drop(bounds, drop)
         if read_manifest(data).layout == CELLS:
-            return CellStoreInput(data, target, known, positive, exposure, person)
-        _refuse_columns(data, exposure, person)
+            return CellStoreInput(data, target, known, positive, exposure, person, formula)
+        _refuse_columns(data, exposure, person, formula)
         return StoreInput(data, target, known, positive)
     if str(data).lower().endswith(".npy"):
-        _refuse_columns(data, exposure, person)
+        _refuse_columns(data, exposure, person, formula)
         return TableInput(data, target, bounds, drop, positive)
-    return RawInput(data, target, bounds, drop, positive, exposure, person, separator=separator, encoding=encoding)
+    columns: dict[str, Any] = {"exposure": exposure, "person": person, "formula": formula}
+    return RawInput(data, target, bounds, drop, positive, columns, separator=separator, encoding=encoding)
 
 
-def _refuse_columns(data: str | os.PathLike[str], exposure: str | None, person: str | None) -> None:
-    """Refuse the columns of an exposure and of people where all columns are features already."""
+def _refuse_columns(
+    data: str | os.PathLike[str], exposure: str | None, person: str | None, formula: str | None
+) -> None:
+    """Refuse a formula, and the columns of an exposure and of people, where all columns are features already."""
+    if formula is not None:
+        raise FileError(
+            f"{data}: --formula needs a table, or a store of its cells: the columns of an npy file, and those of a "
+            "store of features, are all features; nothing was spent"
+        )
     if exposure is not None:
         raise FileError(
             "--exposure needs a table, or a store of its cells: the columns of an npy file, and those of a store of "
@@ -118,14 +127,13 @@ class RawInput:
         bounds: str | os.PathLike[str] | None,
         drop: Sequence[str] = (),
         positive: str | None = None,
-        exposure: str | None = None,
-        person: str | None = None,
+        columns: dict[str, Any] | None = None,
         **dialect: Any,
     ) -> None:
         require_format(data)
-        known = _with_drop(bounds, drop)
-        dialect_and_columns = {"exposure": exposure, "person": person} | dialect
-        self._data = read_table(data, target, bounds=known, positive=positive, **dialect_and_columns)
+        known: Any = _with_drop(bounds, drop)
+        self._data = read_table(data, target, bounds=known, positive=positive, **(columns or {}), **dialect)
+        target = self._data.target
         given = "".join(f" --{name} {shlex.quote(each)}" for name, each in dialect.items() if each not in _USUAL)
         self.notes = [] if bounds is not None else [_no_bounds(data, target, _ALL, given)]
         self.notes.append(_unread(data, given))
@@ -183,8 +191,10 @@ class CellStoreInput(RawInput):
         positive: str | None,
         exposure: str | None = None,
         person: str | None = None,
+        formula: str | None = None,
     ) -> None:
-        self._data = read_table(data, target, bounds=bounds, positive=positive, exposure=exposure, person=person)
+        columns: dict[str, Any] = {"exposure": exposure, "person": person, "formula": formula}
+        self._data = read_table(data, target, bounds=bounds, positive=positive, **columns)
         self.parameters = {}
 
 

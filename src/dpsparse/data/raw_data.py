@@ -1,7 +1,7 @@
 """A raw table with its response and what is publicly known of its columns: the X of a fit that learns the rest."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -10,10 +10,13 @@ import numpy as np
 
 from dpsparse.data.object_tables import as_objects, listed
 from dpsparse.data.person_ids import people_of
+from dpsparse.data.public_schema import read_schema
 from dpsparse.data.validation import is_dask, refuse_masked
 from dpsparse.engine.people import People
 from dpsparse.io.bounds import Bounds
 from dpsparse.io.bounds_file import read_bounds
+from dpsparse.io.cells.formula_table import FormulaTable
+from dpsparse.io.cells.formulas import Formula, Product, read_formula
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.cells.raw_table import FrameTable, StoreTable, as_raw_table
 from dpsparse.io.cells.typed_cells import frame_columns
@@ -35,6 +38,7 @@ class RawData:
     positive: str | None = None  # The cell that is yes, where every other response is no.
     exposure: str | None = None  # The column to which means of responses are in proportion.
     person: str | None = None  # The column that says whose record it is; None where each is a person's only one.
+    formula: Formula | None = None  # What the columns of features are made of, where a formula says it.
 
     def __post_init__(self) -> None:
         names = self.table.names
@@ -50,6 +54,8 @@ class RawData:
             raise FileError(f"{quoted(self.exposure)} cannot be both the exposure and the column of people")
         if self.person == self.target:
             raise FileError(f"{quoted(self.target)} cannot be both the response and the column of people")
+        if self.formula is not None and {*self._others} & {*self.formula.columns}:
+            raise FileError("formula: the exposure and the column of people are no features: leave them out of it")
         # Refused here, before anything is spent: columns that the bounds name and the table lacks, and a response that
         # is publicly no number.
         self.bounds.features(names, self.target)
@@ -65,7 +71,19 @@ class RawData:
     def columns(self) -> list[str]:
         """The columns of features, in order."""
         others = (self.target, *self._others)
-        return [name for name in self.table.names if name not in others and not self.bounds.is_dropped(name)]
+        names = self.table.names if self.formula is None else self.formula.columns
+        return [name for name in names if name not in others and not self.bounds.is_dropped(name)]
+
+    @property
+    def products(self) -> Sequence[Product]:
+        """Numbers times categories, each of which is one variable."""
+        kept = () if self.formula is None else self.formula.products
+        return [each for each in kept if {each.number, each.category} <= {*self.columns}]
+
+    @cached_property
+    def units_of_parts(self) -> dict[str, tuple[float, float]]:
+        """Centres and scales of the columns of splines, from their public knots."""
+        return {} if self.formula is None else self.formula.units
 
     @property
     def _others(self) -> tuple[str, ...]:
@@ -108,6 +126,9 @@ class RawData:
         # Units for a whole group of columns say that these hold plain numbers, so that a wide table has no vote.
         declared |= {name: Kind.number for name in self._with_units if name not in declared.keys() | self.numeric}
         declared |= self.bounds.kinds(self.columns) | self.kinds
+        if self.formula is not None:
+            # What a formula multiplies is a number, and what it says are categories is text.
+            declared = self.formula.kinds | declared | dict.fromkeys(self.formula.categories, Kind.text)
         return {name: Kind(declared[name]) for name in (*self.columns, self.target) if name in declared}
 
     @cached_property
@@ -157,7 +178,8 @@ class RawData:
         if feature.kind == Kind.text:
             return {}
         known = self.bounds.of(feature.column)
-        return {"center": known.center, "scale": known.scale, "fill": known.fill}
+        part_of = None if self.formula is None else self.formula.variables.get(feature.column)
+        return {"center": known.center, "scale": known.scale, "fill": known.fill, "part_of": part_of}
 
     def units_known(self) -> str:
         """Of which columns of features centre and scale are public: "all", "none" or "some"."""
@@ -188,8 +210,9 @@ def read_table(
     data: Any,
     target: str | None = None,
     *,
+    formula: str | None = None,
     bounds: Any = None,
-    kinds: dict[str, str] | None = None,
+    schema: Mapping[str, Any] | None = None,
     positive: str | None = None,
     exposure: str | None = None,
     person: str | None = None,
@@ -207,19 +230,28 @@ def read_table(
         A .csv or .parquet file, a folder of .parquet files, a store that `dpsparse convert` made of one of these, or a
         frame of pandas or polars.
     target : str or None, default=None
-        The column of responses; a store knows it.
+        The column of responses; a store knows it, and a formula names it.
+    formula : str or None, default=None
+        The response and the features, such as ``"cost ~ age*sex + log1p(income) + C(region)"``. Terms are columns as
+        they are (also text and dates); ``C(column)``, to read numbers as categories; functions of one number (``log``,
+        ``log1p``, ``sqrt``, ``exp``, ``abs``, ...); arithmetic and comparisons in ``I(...)``; products ``a:b`` of
+        numbers, of categories, and of a number and a category, which is one variable; and cubic splines with public
+        knots, ``bs(age, knots=[30, 50, 70], lower=0, upper=110)``, which are one variable too. ``a*b`` is
+        ``a + b + a:b``, and ``.`` is all other columns. A term that would read other records is refused.
     bounds : str, path, Bounds or None, default=None
         What is publicly known of the columns: a bounds file, or what `read_bounds` gives. A store has it.
-    kinds : dict of str to str or None, default=None
-        How the cells of some columns are read, where that is publicly known: "number", "number_grouped" (1,234.5),
-        "number_comma" (1.234,5), "boolean", "date_ymd", "date_dmy", "date_mdy" or "text".
+    schema : dict or None, default=None
+        What is publicly known of the types of some columns: how cells are read, "number", "number_grouped" (1,234.5),
+        "number_comma" (1.234,5), "boolean", "date_ymd", "date_dmy", "date_mdy" or "text"; or which categories there
+        are, the baseline first: a list of texts, or a dtype that has them, such as ``frame["region"].dtype``. Levels of
+        a frame's dtypes are public only where they are given here: otherwise categories are learned.
     positive : str or None, default=None
         The label of the response that is yes, and 1, in lower or upper case; every other one is no, and 0. None: that
         of the bounds or the store, and where they have none, the response is a number, or true or false. It is public:
         it is not learned from the records.
     exposure : str or None, default=None
         The column to which means of responses are in proportion, for `PrivateSparsePoissonRegressor`: it is no feature.
-        Its cells are plain numbers, unless `kinds` says otherwise.
+        Its cells are plain numbers, unless `schema` says otherwise.
     person : str or None, default=None
         The column that says whose record it is, by ids of any kind; it is no feature. The guarantee is to each person
         then, whatever number of rows they have. A record without an id is a person of its own.
@@ -232,19 +264,47 @@ def read_table(
     -------
     RawData
         For `fit`, which needs no y then.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from dpsparse import read_table
+    >>> people = pd.DataFrame({"age": [31.0, 47.0], "sex": ["f", "m"], "cost": [400.0, 900.0]})
+    >>> data = read_table(people, formula="cost ~ age*sex + I(age**2)", schema={"sex": ["f", "m"]})
+    >>> data.target, data.columns, data.formula.text
+    ('cost', ['age', 'sex', 'I(age ** 2)'], 'cost ~ age + sex + age:sex + I(age ** 2)')
+    >>> read_table(people, formula="cost ~ scale(age)")
+    Traceback (most recent call last):
+    ...
+    dpsparse.schema.FileError: formula: scale(...) reads other records, which no release pays for: leave it out, \
+since a fit learns units privately; or write I((x - 50) / 15) with public numbers
     """
     table = as_raw_table(data, separator=separator, encoding=encoding)
-    if isinstance(table, StoreTable):
-        check_options(data, table.target, target, bounds)
-        label = positive or table.bounds.response_positive
-        return RawData(table, table.target, table.bounds, dict(kinds or {}), label, exposure, person)
-    if target is None:
-        raise FileError("the target is missing: name the column of responses")
     if isinstance(bounds, str | os.PathLike):
         bounds = read_bounds(bounds)
     known = Bounds() if bounds is None else bounds
-    label = positive or known.response_positive
-    return RawData(table, target, known, dict(kinds or {}), label, exposure, person)
+    if isinstance(table, StoreTable):
+        check_options(data, table.target, None if formula is not None else target, bounds)
+        known, target = table.bounds, target if formula is not None else table.target
+    elif target is None and formula is None:
+        raise FileError("the target is missing: name the column of responses, or give a formula")
+    read = raw_data(table, target, known, formula, schema)
+    return replace(read, positive=positive or known.response_positive, exposure=exposure, person=person)
+
+
+def raw_data(table: Any, target: str | None, bounds: Bounds, formula: str | None, schema: Any) -> RawData:
+    """A table with what is public of it: its bounds, a formula, and a schema."""
+    kinds, given = read_schema(schema or {}, table.names)
+    bounds = replace(bounds, columns={**bounds.columns, **given})
+    if formula is None:
+        assert target is not None, "a table without a formula has a target"
+        return RawData(table, target, bounds, kinds)
+    declared = {**table.declared, **bounds.kinds(table.names), **kinds}
+    texts = [name for name in table.names if isinstance(table, FrameTable) and name not in declared]
+    read = read_formula(formula, table.names, declared, text_types=texts)
+    if target not in (None, read.target):
+        raise FileError(f"the response of the formula is {quoted(read.target)}, and the target {quoted(str(target))}")
+    return RawData(FormulaTable(table, read), read.target, bounds, kinds, formula=read)
 
 
 def refuse_beside(y: Any, person: Any = None) -> None:
@@ -255,16 +315,19 @@ def refuse_beside(y: Any, person: Any = None) -> None:
         raise ValueError("person must be left out: name the column of ids in read_table, as person")
 
 
+def is_frame(X: Any) -> bool:
+    """Whether X is a frame of pandas, polars or pyarrow, in memory."""
+    found = hasattr(X, "get_columns") or hasattr(X, "column_names") or (hasattr(X, "iloc") and X.ndim == 2)
+    return found and not is_dask(X)
+
+
 def frame_with_text(X: Any) -> bool:
     """Whether X is a frame of pandas, polars or pyarrow with a column that is no number and no boolean by its type."""
-    is_frame = hasattr(X, "get_columns") or hasattr(X, "column_names") or (hasattr(X, "iloc") and X.ndim == 2)
-    if not is_frame or is_dask(X):
-        return False
-    return any(column.kind not in _TYPED for column in frame_columns(X))
+    return is_frame(X) and any(column.kind not in _TYPED for column in frame_columns(X))
 
 
-def join_response(X: Any, y: Any, bounds: Bounds) -> RawData:
-    """A frame and its responses, row by row, as a raw table.
+def join_response(X: Any, y: Any, bounds: Bounds, schema: Any = None) -> RawData:
+    """A frame and its responses, row by row, as a raw table; `schema` is what is public of its types.
 
     Examples
     --------
@@ -289,7 +352,7 @@ def join_response(X: Any, y: Any, bounds: Bounds) -> RawData:
     names = {str(name) for name in getattr(X, "column_names", X.columns)}
     named = getattr(y, "name", None)
     target = next(each for each in (named, "y", "response", "the response") if is_name(each) and each not in names)
-    return RawData(FrameTable(X, (target, values)), target, bounds)
+    return raw_data(FrameTable(X, (target, values)), target, bounds, None, schema)
 
 
 def check_options(store: Any, known: str, target: str | None, bounds: Any) -> None:

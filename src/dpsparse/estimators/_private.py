@@ -22,6 +22,7 @@ from dpsparse.data.validation import check_count
 from dpsparse.engine.protocols import Table
 from dpsparse.engine.refusals import OTHER_SHAPE
 from dpsparse.estimators._spending import CommitmentFor, reserved
+from dpsparse.estimators._steps_before import refuse_learning_around
 from dpsparse.io.cells.person_columns import is_called_so
 from dpsparse.model.context import fit_context
 from dpsparse.model.effect import Effect
@@ -72,6 +73,7 @@ class PrivateEstimator(ModelFrames, BaseEstimator):  # type: ignore[misc]  # sci
         self.__dict__["ledger"] = location
 
     def _check_guarantee(self) -> None:
+        refuse_learning_around(self)
         check_epsilon(self.epsilon)
         if self.delta is not None:
             check_delta(self.delta)

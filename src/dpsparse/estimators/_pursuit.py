@@ -1,5 +1,6 @@
 """What estimators by a private pursuit have in common, whatever their responses are: `fit`, prices, intervals."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any, Literal, Self
@@ -16,18 +17,20 @@ from dpsparse.algorithms.pursuit.shared_units import SharedUnits
 from dpsparse.data.as_table import as_table
 from dpsparse.data.person_ids import people_of, people_rows, without_ids
 from dpsparse.data.public_units import n_units_known, public_units, units_known
-from dpsparse.data.raw_data import RawData, frame_with_text, join_response, refuse_beside
+from dpsparse.data.raw_data import RawData, frame_with_text, is_frame, join_response, raw_data, refuse_beside
 from dpsparse.data.validation import cap_sparsity, check_count
 from dpsparse.engine.people import ONE_ROW, People
 from dpsparse.engine.protocols import Rows, Table
 from dpsparse.estimators._private import MIN_ROWS, PrivateEstimator
+from dpsparse.estimators._progress_bar import shown
 from dpsparse.estimators._raw_fit import fit_raw, raw_schedule
 from dpsparse.estimators._results import set_results
-from dpsparse.estimators._types import PerFeature, Progress
+from dpsparse.estimators._types import PerFeature, Progress, ShownProgress
 from dpsparse.families import Family
 from dpsparse.families.estimands import LOG_MEAN, LOG_ODDS
 from dpsparse.inference.inference_constants import SHOWN_LEVEL
 from dpsparse.io.bounds import Bounds
+from dpsparse.io.cells.raw_table import FrameTable
 from dpsparse.model.numeric_columns import NumericColumns
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.guarantee import Guarantee
@@ -93,7 +96,16 @@ class PursuitEstimator(PrivateEstimator):
         """Further fields of the released model, beside those of every pursuit; `data` is its raw table."""
         return {}
 
-    def fit(self, X: Any, y: Any = None, *, person: Any = None, progress: Progress = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        formula: str | None = None,
+        schema: Mapping[str, Any] | None = None,
+        person: Any = None,
+        progress: ShownProgress = None,
+    ) -> Self:
         """Fit privately. The whole guarantee is spent; each release is charged before it is made.
 
         Parameters
@@ -107,20 +119,34 @@ class PursuitEstimator(PrivateEstimator):
             categories are learned within the guarantee, and any cell may be missing. Or what `read_table` gives: such
             a frame or a file, with what is publicly known of it.
         y : array-like of shape (n_samples,) or None
-            Finite responses; where X is dask's also a dask array or series. None where X is from `read_table`.
+            Finite responses; where X is dask's also a dask array or series. None where X is from `read_table`, and with
+            a formula.
+        formula : str or None, default=None
+            The response and the features of a data frame, such as ``"cost ~ age*sex + log1p(income)"``; see
+            `read_table`. `predict` makes the same terms of new records.
+        schema : dict or None, default=None
+            What is publicly known of the types of a data frame's columns: kinds, or categories; see `read_table`.
         person : array-like of shape (n_samples,), str or None, default=None
             Whose row it is: ids of any type, or the name of the column of a data frame that has them, which is no
             feature then. The guarantee is to each person, whatever number of rows they have. A row without an id is a
             person of its own. None where each row is a person's only one, or for `records_per_person`.
-        progress : callable or None, default=None
-            Called with the steps done, a fraction, and their number. A fit that it interrupts leaves no result, and
-            what was charged stays charged.
+        progress : callable, True or None, default=None
+            Called with the steps done, a fraction, and their number; True shows a bar, also in notebooks. A fit that it
+            interrupts leaves no result, and what was charged stays charged.
 
         Returns
         -------
         self
             The fitted estimator.
         """
+        with shown(progress) as told:
+            read = self._read(X, y, formula, schema, person)
+            if read is X:
+                return self._fit(X, y, person, told)
+            fit_raw(self, read, told)
+        return self
+
+    def _fit(self, X: Any, y: Any, person: Any, progress: Progress) -> Self:
         if isinstance(X, RawData):
             refuse_beside(y, person)
             if X.positive is None and getattr(self, "positive", None) is not None:
@@ -128,9 +154,6 @@ class PursuitEstimator(PrivateEstimator):
                     "positive is for arrays: give it to read_table, which reads the responses of this table"
                 )
             fit_raw(self, X, progress)
-            return self
-        if self._has_text(X):
-            fit_raw(self, self._as_raw(X, y, person), progress)
             return self
         self._check_parameters()
         X, ids = without_ids(X, person)
@@ -181,12 +204,34 @@ class PursuitEstimator(PrivateEstimator):
         """Whether X is a frame with text, by its declared types; units of all columns say that they are numbers."""
         return self.feature_center is None and self.feature_scale is None and frame_with_text(X)
 
-    def _as_raw(self, X: Any, y: Any, person: Any = None) -> RawData:
+    def _read(self, X: Any, y: Any, formula: str | None, schema: Any, person: Any) -> Any:
+        """X as a raw table, where cells are to be read, and as it is elsewhere."""
+        if formula is None and schema is None:
+            return self._as_raw(X, y, person) if self._has_text(X) else X
+        given = "schema" if formula is None else "formula"
+        if isinstance(X, RawData):
+            raise ValueError(f"{given} must be left out: give it to read_table, which reads this table")
+        if not is_frame(X):
+            raise ValueError(
+                f"{given} needs a data frame of pandas, polars or pyarrow; for a file: read_table(path, {given}=...)"
+            )
+        if self.feature_center is not None or self.feature_scale is not None:
+            raise ValueError(
+                f"feature_center and feature_scale are for tables of numbers without {given}: give public units in the "
+                "bounds of read_table"
+            )
+        if formula is not None and y is not None:
+            raise ValueError("y must be left out: the formula names the response, which is a column of X")
+        return self._as_raw(X, y, person, formula=formula, schema=schema)
+
+    def _as_raw(self, X: Any, y: Any, person: Any = None, *, formula: str | None = None, schema: Any = None) -> RawData:
         """A frame with text and its responses, as a fit reads cells; `person` names its column of ids."""
         if person is not None and not isinstance(person, str):
             raise ValueError("person must be the name of a column of X, where X is a frame with text")
         known = Bounds(response_center=self.response_center, response_scale=self.response_scale)
-        return replace(join_response(X, y, known), person=person)
+        if formula is None:
+            return replace(join_response(X, y, known, schema), person=person)
+        return replace(raw_data(FrameTable(X), None, known, formula, schema), person=person)
 
     @property
     def _sparsity_parameter(self) -> str:

@@ -99,7 +99,7 @@ def raw_schedule(
 
 def n_expected(data: "RawData") -> int:
     """The number of features that prices are made for."""
-    return FEATURES_PER_COLUMN * len(data.columns)
+    return FEATURES_PER_COLUMN * (len(data.columns) + len(data.products))
 
 
 def fit_raw(estimator: "PursuitEstimator", data: "RawData", progress: Progress = None) -> None:
@@ -142,10 +142,19 @@ class PreparedTable:
         )
         self.encoding = preparation.run()
         learned = [replace(each, **data.public_facts(each)) for each in self.encoding.features]
-        given = data.given_features()
+        numbers = [feature for feature in learned if feature.kind != Kind.text]
+        texts = [*learned[len(numbers) :], *data.given_features()]
         missing = [missing_feature(column) for column in data.with_categories if column in self.encoding.with_gaps]
-        self.features = (*learned, *given, *missing)
-        self._n_numbers = sum(feature.kind != Kind.text for feature in learned)
+        # Numbers that may be missing stay first.
+        products = [
+            replace(number, within=text)
+            for product in data.products
+            for number in numbers
+            for text in texts
+            if (number.column, text.column) == (product.number, product.category) and not text.missing
+        ]
+        self.features = (*numbers, *products, *texts, *missing)
+        self._n_numbers = len(numbers) + len(products)
         self._buckets_of = None if self._has_many_rows else preparation.buckets_of
 
     @property
@@ -160,7 +169,7 @@ class PreparedTable:
         return np.array([self._has_gaps(each) for each in self.features], dtype=bool)
 
     def _has_gaps(self, feature: Feature) -> bool:
-        return feature.kind != Kind.text and feature.column in self.encoding.with_gaps
+        return feature.within is None and feature.kind != Kind.text and feature.column in self.encoding.with_gaps
 
     @property
     def units(self) -> PublicUnits:
@@ -201,13 +210,13 @@ class PreparedTable:
 
     @cached_property
     def companions(self) -> Companions:
-        """The 0/1 features that come with each one: other categories of its column, and whether it is missing.
+        """The features that come with each one: others of its variable, and whether it is missing.
 
         A number does not come with "it is missing": it needs a unit.
         """
         d, of_column = len(self.features), dict[str, list[int]]()
         for place, feature in enumerate(self.features):
-            of_column.setdefault(feature.column, []).append(place)
+            of_column.setdefault(feature.variable, []).append(place)
         binary = self.binary
         gaps = [
             place
@@ -215,19 +224,50 @@ class PreparedTable:
             if self._share(missing_feature(self.features[place].column)) > COMING_GAP
         ]
         coming = {
-            place: [other for other in of_column[feature.column] if other != place and self._is_there(other)]
+            place: [other for other in of_column[feature.variable] if other != place and self._is_there(other)]
             for place, feature in enumerate(self.features)
-            if binary[place]
+            if binary[place] or feature.within is not None or feature.part_of is not None
         }
-        shares = {place: self._share(feature) for place, feature in enumerate(self.features) if binary[place]}
+        numbers: dict[int, int] = {}
+        for place, feature in enumerate(self.features):
+            if feature.within is not None:
+                (number,), category = of_column[feature.column], of_column[feature.within.column]
+                coming[place] += [number, *filter(self._is_there, category)]
+                numbers |= {place: number, number: number}
+        shares = {
+            place: self._share(feature.indicator)
+            for place, feature in enumerate(self.features)
+            if binary[place] or feature.within is not None
+        }
         shares |= {d + place: self._share(missing_feature(self.features[place].column)) for place in gaps}
-        unsure = frozenset(place for place, feature in enumerate(self.features) if feature in self.encoding.rare)
-        groups = [places for places in of_column.values() if len(places) > 1 and all(map(self._is_learned, places))]
-        return Companions(coming | {place: [d + place] for place in gaps}, shares, unsure, groups)
+        unsure = frozenset(
+            place for place, feature in enumerate(self.features) if feature.indicator in self.encoding.rare
+        )
+        wholes = [places for places in of_column.values() if len(places) > 1 and all(map(self._is_learned, places))]
+        products = [places for places in wholes if self.features[places[0]].within is not None]
+        for place in gaps:
+            coming.setdefault(place, []).append(d + place)
+        return Companions(
+            coming,
+            shares,
+            unsure,
+            groups=[places for places in wholes if places not in products],
+            products=products,
+            numbers=numbers,
+            units={
+                place: self._data.units_of_parts[feature.column]
+                for place, feature in enumerate(self.features)
+                if feature.part_of is not None
+            },
+        )
 
     def _is_learned(self, place: int) -> bool:
-        """Whether a feature is of hash buckets, or a gap beside them: a cell is in one bucket, or it is missing."""
-        return place >= self._n_numbers and (self.features[place].missing or bool(self.features[place].buckets))
+        """Whether a feature is of hash buckets, or a gap beside them: a cell is in one bucket, or it is missing.
+
+        A number times such a feature has a value in records of the bucket alone.
+        """
+        text = self.features[place].indicator
+        return text.kind == Kind.text and (text.missing or bool(text.buckets))
 
     def _share(self, feature: Feature) -> float:
         """The share of records that have a 0/1 feature, about; that of a public category is its centre."""
@@ -236,7 +276,7 @@ class PreparedTable:
 
     def _is_there(self, place: int) -> bool:
         """Whether more than hardly a record has a feature; that cells are missing may be noise."""
-        feature = self.features[place]
+        feature = self.features[place].indicator
         return not (feature.missing and self._share(feature) <= COMING_GAP)
 
     def all_features(self) -> tuple[Feature, ...]:
@@ -299,7 +339,7 @@ class PreparedTable:
         estimator.n_features_in_ = len(self.features)
         encoding = self.encoding
         names: dict[str, Any] = {"target": self._data.target, "target_kind": str(encoding.target_kind)}
-        names |= {"baselines": baselines} | estimator._described(self._data)
+        names |= {"baselines": baselines, "formula": self._data.formula} | estimator._described(self._data)
         set_results(estimator, result, features, np.float64, meter, **names, text_unused=encoding.text_unused)
 
     def named(self, meter: Meter, plan: Schedule, support: Iterable[int]) -> tuple[tuple[Feature, ...], dict[str, str]]:

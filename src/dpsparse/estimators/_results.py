@@ -50,7 +50,7 @@ def set_results(
     coef = selected.shrunk_effects
     kept = np.arange(0 if none else len(coef))
     kept = kept[~np.isin(selected.support[kept], list(result.left_out))]
-    kept = _by_column(kept, [features[place].column for place in selected.support[kept]])
+    kept = _by_column(kept, [features[place].variable for place in selected.support[kept]])
     chosen, center, scale = selected.support[kept], selected.center[kept], selected.scale[kept]
     coef = coef[kept]
     shrunk = as_dtype(coef / scale, dtype)
@@ -134,12 +134,12 @@ def _variables(selected: FeatureEffects, kept: NDArray[np.int64], features: Sequ
     """The columns with several effects that can be tested, each tested as a whole."""
     places: dict[str, list[int]] = {}
     for place in kept[selected.trusted[kept]]:
-        places.setdefault(features[selected.support[place]].column, []).append(int(place))
+        places.setdefault(features[selected.support[place]].variable, []).append(int(place))
     # Each column had a chance. Columns of numbers are not made to be counted: there may be a million.
     if isinstance(features, NumericColumns):
         n_columns = features.n_columns
     else:
-        n_columns = len({feature.column for feature in features})
+        n_columns = len({feature.variable for feature in features})
     level = FAMILY_WISE_LEVEL / n_columns
     variables = []
     for column, own in places.items():

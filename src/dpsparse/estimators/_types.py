@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     # A ledger imports SQLAlchemy, which a fit without one does not need.
     from dpsparse.privacy.ledger.ledger import PrivacyLedger
 
+ShownProgress = Progress | Literal[True]
+"""A function that is told the steps done and all steps; or True, for a bar."""
 Calibration = Literal["tight", "paper"]
 LedgerLocation: TypeAlias = "str | os.PathLike[str] | PrivacyLedger | None"
 PerFeature = ArrayLike | Sequence[float | None] | Mapping[str, float | None] | None

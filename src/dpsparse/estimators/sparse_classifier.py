@@ -177,11 +177,16 @@ class PrivateSparseClassifier(ClassifierMixin, PursuitEstimator):  # type: ignor
             raise ValueError(NOT_LABELS)
         return super()._validated(table, labels, shape)
 
-    def _as_raw(self, X: Any, y: Any, person: Any = None) -> RawData:
+    def _as_raw(self, X: Any, y: Any, person: Any = None, **public: Any) -> RawData:
         # A text is a label of cells, which a model keeps for other tables; other labels are numbers.
         if isinstance(self.positive, str):
-            return replace(super()._as_raw(X, y, person), positive=self.positive)
-        return super()._as_raw(X, y if y is None else as_labels(y, self.positive), person)
+            return replace(super()._as_raw(X, y, person, **public), positive=self.positive)
+        if self.positive is not None and public.get("formula") is not None:
+            raise ValueError(
+                f"positive={self.positive!r} is for arrays: write the label of yes in the formula, such as "
+                f"I(outcome == {self.positive!r}) ~ age"
+            )
+        return super()._as_raw(X, y if y is None else as_labels(y, self.positive), person, **public)
 
     def _part_of(self, y: Any, response: NDArray[np.float64], rows: NDArray[np.intp]) -> NDArray[Any]:
         """The labels of some rows, as they were given."""

@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal, Self
 
@@ -18,7 +19,7 @@ from dpsparse.engine.links import BESIDE, Log
 from dpsparse.engine.protocols import Rows, Table
 from dpsparse.engine.refusals import NOT_COUNTS
 from dpsparse.estimators._pursuit import PursuitEstimator
-from dpsparse.estimators._types import LedgerLocation, PerFeature, Progress
+from dpsparse.estimators._types import LedgerLocation, PerFeature, ShownProgress
 from dpsparse.families.poisson import POISSON, Poisson
 from dpsparse.planning.forecast import plan
 from dpsparse.privacy.accounting.meter import Meter
@@ -137,7 +138,15 @@ class PrivateSparsePoissonRegressor(RegressorMixin, PursuitEstimator):  # type: 
         self.dataset = dataset
 
     def fit(
-        self, X: Any, y: Any = None, *, exposure: Any = None, person: Any = None, progress: Progress = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        exposure: Any = None,
+        formula: str | None = None,
+        schema: Mapping[str, Any] | None = None,
+        person: Any = None,
+        progress: ShownProgress = None,
     ) -> Self:
         """Fit privately. The whole guarantee is spent; each release is charged before it is made.
 
@@ -146,23 +155,26 @@ class PrivateSparsePoissonRegressor(RegressorMixin, PursuitEstimator):  # type: 
         X : array-like, sparse matrix or other table of shape (n_samples, n_features)
             Finite features, as for `PrivateSparseRegressor`; or what `read_table` gives.
         y : array-like of shape (n_samples,) or None
-            Responses from 0 on. None where X is from `read_table`.
+            Responses from 0 on. None where X is from `read_table`, and with a formula.
         exposure : str, int, array-like of shape (n_samples,) or None, default=None
             A column of X, in place of the parameter, or the exposures of all records where they are no column of it:
             `predict` is for an exposure of 1 then. A table from `read_table` names its own.
+        formula, schema : str, dict or None, default=None
+            The terms of a data frame, and what is public of its types; see `PrivateSparseRegressor.fit`.
         person : array-like of shape (n_samples,), str or None, default=None
             Whose row it is; see `PrivateSparseRegressor.fit`.
-        progress : callable or None, default=None
-            Called with the steps done, a fraction, and their number.
+        progress : callable, True or None, default=None
+            Called with the steps done, a fraction, and their number; True shows a bar.
 
         Returns
         -------
         self
             The fitted estimator.
         """
-        self._expose(X, exposure, person)
+        # A table of cells keeps its column of ids.
+        self._expose(X, exposure, person if formula is None and schema is None else None)
         try:
-            super().fit(X, y, person=person, progress=progress)
+            super().fit(X, y, formula=formula, schema=schema, person=person, progress=progress)
         finally:
             self.__dict__.pop("_exposed", None)
         return self
@@ -177,8 +189,8 @@ class PrivateSparsePoissonRegressor(RegressorMixin, PursuitEstimator):  # type: 
             # The place of a column counts among the features; ids that a column has are none.
             self._exposed = _exposed(X if self._has_text(X) else without_ids(X, person)[0], given)
 
-    def _as_raw(self, X: Any, y: Any, person: Any = None) -> RawData:
-        data = super()._as_raw(X, y, person)
+    def _as_raw(self, X: Any, y: Any, person: Any = None, **public: Any) -> RawData:
+        data = super()._as_raw(X, y, person, **public)
         if self._exposed is None:
             return data
         if self._exposed[0] == BESIDE:

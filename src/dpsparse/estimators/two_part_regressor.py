@@ -1,6 +1,7 @@
 """`PrivateSparseTwoPartRegressor`: the mean of a response that is mostly 0, by two private pursuits."""
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal, Self
 
@@ -11,10 +12,11 @@ from dpsparse.algorithms.guarantee_shares import share_of
 from dpsparse.algorithms.overall_level import HOW_MUCH, SHARES, WHETHER
 from dpsparse.data.raw_data import RawData, refuse_beside
 from dpsparse.estimators import _two_part_fit
+from dpsparse.estimators._progress_bar import shown
 from dpsparse.estimators._pursuit import PursuitEstimator
 from dpsparse.estimators._raw_fit import raw_schedule
 from dpsparse.estimators._two_part_plan import Schedules, TwoPartPlan, two_part_plan
-from dpsparse.estimators._types import LedgerLocation, PerFeature, Progress
+from dpsparse.estimators._types import LedgerLocation, PerFeature, ShownProgress
 from dpsparse.estimators.sparse_classifier import BEST_SHARE, HOPELESS, PrivateSparseClassifier
 from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
 from dpsparse.families.robust_linear import RobustLinear, RobustWords
@@ -158,7 +160,16 @@ class PrivateSparseTwoPartRegressor(RegressorMixin, PursuitEstimator):  # type: 
         shared = {name: getattr(self, name) for name in _SHARED}
         return {WHETHER: PrivateSparseClassifier(**shared), HOW_MUCH: _Amounts(**shared)}
 
-    def fit(self, X: Any, y: Any = None, *, person: Any = None, progress: Progress = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        formula: str | None = None,
+        schema: Mapping[str, Any] | None = None,
+        person: Any = None,
+        progress: ShownProgress = None,
+    ) -> Self:
         """Fit privately; see `PrivateSparseRegressor.fit`. Responses that are not above 0 count as 0.
 
         Parameters
@@ -166,25 +177,28 @@ class PrivateSparseTwoPartRegressor(RegressorMixin, PursuitEstimator):  # type: 
         X : array-like, sparse matrix or other table of shape (n_samples, n_features)
             Features, or what `read_table` gives.
         y : array-like of shape (n_samples,) or None
-            Responses. None where X is from `read_table`.
+            Responses. None where X is from `read_table`, and with a formula.
+        formula, schema : str, dict or None, default=None
+            The terms of a data frame, and what is public of its types; see `PrivateSparseRegressor.fit`.
         person : array-like of shape (n_samples,), str or None, default=None
             Whose row it is; see `PrivateSparseRegressor.fit`. The overall mean is that of people, each with the mean of
             their rows.
-        progress : callable or None, default=None
-            Called with the steps done, a fraction, and their number.
+        progress : callable, True or None, default=None
+            Called with the steps done, a fraction, and their number; True shows a bar.
 
         Returns
         -------
         self
             The fitted estimator.
         """
-        if self._has_text(X):
-            X, y, person = self._as_raw(X, y, person), None, None
-        if not isinstance(X, RawData):
-            _two_part_fit.fit_array(self, X, y, person, progress)
-        else:
-            refuse_beside(y, person)
-            _two_part_fit.fit_raw_parts(self, X, progress)
+        read = self._read(X, y, formula, schema, person)
+        with shown(progress) as told:
+            if not isinstance(read, RawData):
+                _two_part_fit.fit_array(self, X, y, person, told)
+                return self
+            if read is X:
+                refuse_beside(y, person)
+            _two_part_fit.fit_raw_parts(self, read, told)
         return self
 
     def _schedule(self, guarantee: Guarantee, n: int, d: int, **others: Any) -> TwoPartPlan:  # type: ignore[override]

@@ -36,6 +36,34 @@ class Feature:
     # Of one bucket its place among those of the column, the most common after the baseline first, by noisy counts: it
     # tells texts apart that have no released name.
     rank: int | None = None
+    # Of a number times a category: the 0/1 feature of the category. It is missing in records that have not this one, so
+    # that it lies at its centre there.
+    within: "Feature | None" = None
+    part_of: str | None = None  # The variable that it is a part of, where this is not its column.
+
+    @property
+    def variable(self) -> str:
+        """What is selected and tested as a whole: a column, a number times the categories of one, or a spline.
+
+        Examples
+        --------
+        >>> from dpsparse.io.table_features import Feature
+        >>> Feature("age", within=Feature("region", category="north")).variable
+        'age:region'
+        """
+        if self.within is not None:
+            return f"{self.column}:{self.within.column}"
+        return self.column if self.part_of is None else self.part_of
+
+    @property
+    def indicator(self) -> "Feature":
+        """The 0/1 feature of the category that it is multiplied by; the feature itself where there is none."""
+        return self if self.within is None else self.within
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns whose cells it is made of."""
+        return list(dict.fromkeys([self.column, self.indicator.column]))
 
     @property
     def level(self) -> str | None:
@@ -47,6 +75,10 @@ class Feature:
         >>> Feature("age").level, Feature("age", missing=True).level, Feature("region", category="north").level
         (None, 'gap', 'north')
         """
+        if self.within is not None:
+            return self.within.level
+        if self.part_of is not None:
+            return self.column.removeprefix(self.part_of)
         if self.missing:
             return "gap"
         if self.other:
@@ -72,7 +104,9 @@ class Feature:
         >>> Feature("region", buckets=(17,), rank=2).name, Feature("region", buckets=(17,), other=True).name
         ('region (unnamed value 2)', 'region (another value)')
         """
-        if self.level is None:
+        if self.within is not None:
+            return f"{self.column}:{self.within.name}"
+        if self.level is None or self.part_of is not None:
             return self.column
         is_text = not self.missing and not self.other and self._text is not None
         return f"{self.column}={self.level}" if is_text else f"{self.column} ({self.level})"
@@ -226,7 +260,7 @@ def _is_missing(cell: object) -> bool:
 
 def read_feature(fields: Fields) -> Feature:
     """The feature that `dataclasses.asdict` wrote in one of our files."""
-    buckets = fields.counts("buckets", None)
+    buckets, within = fields.counts("buckets", None), fields.table("within", None)
     feature = Feature(
         column=fields.text("column"),
         center=fields.number("center", None),
@@ -240,6 +274,8 @@ def read_feature(fields: Fields) -> Feature:
         baseline=fields.text("baseline", None),
         fill=fields.number("fill", None),
         rank=fields.count("rank", None),
+        within=None if within is None else read_feature(within),
+        part_of=fields.text("part_of", None),
     )
     fields.finish()
     return feature

@@ -40,7 +40,7 @@ def release_labels(
     `selected` are the places of the features that the fit keeps. The meter is charged before anything is drawn.
     """
     wanted: dict[str, list[int]] = {}
-    for feature in (features[k] for k in selected):
+    for feature in (features[k].indicator for k in selected):
         if feature.kind == Kind.text:
             baseline = baseline_bucket(features, feature.column)
             # A public category and a missing text have no bucket: their names are public.
@@ -80,6 +80,8 @@ def _printable(text: str) -> str:
 
 
 def _labeled(feature: Feature, labels: Mapping[tuple[str, int], str]) -> Feature:
+    if feature.within is not None:
+        return replace(feature, within=_labeled(feature.within, labels))
     if feature.buckets is None or feature.other:
         return feature
     return replace(feature, label=labels.get((feature.column, feature.buckets[0])))

@@ -110,7 +110,9 @@ class Coefficients:
         # The categories of a column are 0/1 and never missing, and share one feature that says whether its text is.
         of_column = {each.column: gap for each, gap in zip(self.features[self.n_features_in_ :], gaps, strict=True)}
         own = self.features[: self.n_features_in_]
-        return np.array([0.0 if each.category is not None else of_column.get(each.column, 0.0) for each in own])
+        is_zero_one = [each.category is not None or each.within is not None for each in own]
+        gap_of = (of_column.get(each.column, 0.0) for each in own)
+        return np.where(is_zero_one, 0.0, np.fromiter(gap_of, np.float64, len(own)))
 
     @property
     def center_(self) -> NDArray[np.float64]:

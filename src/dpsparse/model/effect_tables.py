@@ -204,16 +204,19 @@ class _Column:
     def __init__(self, model: "LinearModel") -> None:
         self.model = model
         self.effects: dict[str, dict[str | None, Effect]] = {}
+        # Of a number times the categories of a column, this one.
+        self._texts: dict[str, str] = {}
         for effect, place in zip(model.effects, model._places, strict=True):
             feature = model.features[place]
-            self.effects.setdefault(feature.column, {})[feature.level] = effect
+            self.effects.setdefault(feature.variable, {})[feature.level] = effect
+            self._texts[feature.variable] = feature.indicator.column
         self.p_values = {variable.name: variable.p_value for variable in model.variables}
 
     def levels(self, variable: str) -> list[str | None]:
         """The levels of a variable, the one that others are compared with first."""
         levels = list(self.effects.get(variable, {}))
         compared = [level for level in levels if level is not None and not self._is_gap(variable, level)]
-        baseline = self.model.baselines.get(variable)
+        baseline = self.model.baselines.get(self._texts.get(variable, variable))
         return [*([baseline] if compared and baseline is not None else []), *levels]
 
     def _is_gap(self, variable: str, level: str) -> bool:

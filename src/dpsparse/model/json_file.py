@@ -3,6 +3,7 @@
 import json
 import os
 from dataclasses import asdict
+from dataclasses import fields as dataclass_fields
 from typing import IO, Any
 
 from sklearn.utils.validation import check_is_fitted
@@ -12,6 +13,7 @@ from dpsparse.algorithms.pursuit.response_count import ResponseCount
 from dpsparse.algorithms.pursuit.result import DOUBTS, HARDLY_VARIES, UNIT_WRONG
 from dpsparse.families.estimands import ALL_ESTIMANDS
 from dpsparse.io.atomic import atomic_file
+from dpsparse.io.cells.formulas import Formula, read_formula
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.table_features import Feature, read_feature
 from dpsparse.learning.categories import MANY_VALUES, NONE_COMMON
@@ -59,6 +61,7 @@ def as_dict(model: LinearModel) -> dict[str, Any]:
         "estimand": model.estimand,
         "classes": model.classes and list(model.classes),
         "exposure": model.exposure,
+        "formula": model.formula and {"text": model.formula.text, "kinds": dict(model.formula.kinds)},
         "variables": [asdict(variable) for variable in model.variables],
         "correlations": model.correlations and [list(row) for row in model.correlations],
         "effects": [asdict(effect) for effect in model.effects],
@@ -71,8 +74,12 @@ def as_dict(model: LinearModel) -> dict[str, Any]:
 def _without_defaults(feature: Feature) -> dict[str, Any]:
     """The fields of a feature; those that few features have are left out where a feature has them not."""
     usual = ("column", "center", "scale", "category")
-    fields = asdict(feature).items()
-    return {name: value for name, value in fields if name in usual or (value is not None and value is not False)}
+    fields = {each.name: getattr(feature, each.name) for each in dataclass_fields(feature)}
+    if feature.within is not None:
+        fields["within"] = _without_defaults(feature.within)
+    return {
+        name: value for name, value in fields.items() if name in usual or (value is not None and value is not False)
+    }
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
@@ -136,6 +143,7 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel:
         "features": features,
         "privacy": read_record(fields.table("privacy")),
         "context": read_context(fields.table("context", None)),
+        "formula": _formula(fields.table("formula", None)),
     }
     parts = read_parts(fields.table("parts", None), lambda part: _model(part, shared))
     return _model(fields, shared | {"parts": parts})
@@ -180,6 +188,16 @@ def _response_facts(fields: Fields) -> dict[str, Any]:
         "target_kind": _kind(fields.text("target_kind", None), fields.where),
         "baselines": _texts(fields.table("baselines", None)),
     }
+
+
+def _formula(fields: Fields | None) -> Formula | None:
+    if fields is None:
+        return None
+    text, kinds = fields.text("text"), _texts(fields.table("kinds"))
+    fields.finish()
+    for kind in kinds.values():
+        _kind(kind, fields.where)
+    return read_formula(text, None, kinds)
 
 
 def _estimand(fields: Fields) -> str | None:

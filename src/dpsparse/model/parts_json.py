@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dpsparse.model.released import LinearModel
 
 # What a part does not say again: it is that of the whole.
-OF_THE_WHOLE = ("format", "version", "made_by", "features", "privacy", "context", "parts")
+OF_THE_WHOLE = ("format", "version", "made_by", "features", "privacy", "context", "formula", "parts")
 # Numbers of the level that may be below 0.
 _SIGNED = ("slope", "unshrunk")
 

@@ -21,6 +21,7 @@ from dpsparse.data.validation import frame_names
 from dpsparse.families.estimands import ALL_ESTIMANDS, TYPICAL
 from dpsparse.html import Html, tag
 from dpsparse.inference.inference_constants import SHOWN_LEVEL
+from dpsparse.io.cells.formulas import Formula
 from dpsparse.io.table_features import Feature
 from dpsparse.model.coefficients import Coefficients
 from dpsparse.model.context import FitContext
@@ -123,6 +124,8 @@ class LinearModel(Coefficients, ModelFrames):
     parts : TwoParts or None
         Whether the response is above 0, and how much it is where it is, where these are modelled apart: effects are
         average marginal effects on the overall mean then, and predictions are made by both parts. None elsewhere.
+    formula : Formula or None
+        What the columns of features are made of, where a formula said it: `predict` makes them of new records.
     """
 
     estimator: str
@@ -157,6 +160,7 @@ class LinearModel(Coefficients, ModelFrames):
     correlations: tuple[tuple[float, ...], ...] | None = None
     exposure: str | None = None
     parts: TwoParts | None = None
+    formula: Formula | None = None
 
     def __repr__(self) -> str:
         guarantee = (
@@ -419,13 +423,15 @@ class LinearModel(Coefficients, ModelFrames):
     @property
     def columns_selected(self) -> list[str]:
         """The columns of the selected features."""
-        return list(dict.fromkeys(self.features[place].column for place in self._places))
+        return list(dict.fromkeys(name for place in self._places for name in self.features[place].columns))
 
     @property
     def columns_needed(self) -> list[str]:
         """The columns that `predict` needs of a data frame or a file: those selected, and the exposure."""
-        exposure = exposure_name(self)
-        return self.columns_selected if exposure is None else [*self.columns_selected, exposure]
+        exposure, columns = exposure_name(self), self.columns_selected
+        if self.formula is not None:
+            columns = list(dict.fromkeys(name for column in columns for name in self.formula.sources(column)))
+        return columns if exposure is None else [*columns, exposure]
 
     def on_columns(self, features: Sequence[Feature], target: str) -> "LinearModel":
         """The same model with the features and the target of the file that its table was read from."""

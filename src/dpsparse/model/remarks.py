@@ -60,7 +60,11 @@ def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
     if model.effects and (text := estimand_of(model)):
         yield "Effects", text
     for variable in model.variables:
-        yield "Variable", variable_in_words(variable, model.baselines.get(variable.name))
+        # That of a number times the categories of a column is this column's.
+        text = model.features[model.places_of(variable.features[:1])[0]].indicator.column
+        yield "Variable", variable_in_words(variable, model.baselines.get(text))
+    if text := products(model):
+        yield "Products", text
     if model.spread_explained:
         yield "Explained", explained(model)
     if text := p_values(model):
@@ -84,6 +88,18 @@ def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
         yield "Calibration", calibration(model)
     if is_skewed(model):
         yield "Median", median(model)
+
+
+def products(model: "LinearModel") -> str:
+    """What the column of a number times a category is; empty where the model has none."""
+    places = [place for place in model._places if model.features[place].within is not None]
+    if not places:
+        return ""
+    place, feature = places[0], model.features[places[0]]
+    return (
+        f"{feature.name} is {feature.column} less its centre {number(model.all_centers[place])} in records of that "
+        f"{feature.indicator.column}, and 0 in all others: its effect says by how much that of {feature.column} differs"
+    )
 
 
 def shows_guesses(model: "LinearModel") -> bool:
@@ -216,7 +232,7 @@ def unseen_categories(model: "LinearModel", unseen: Callable[[str, list[Feature]
 
     `unseen` tells whether a column has text that its features do not know: `ModelTable.has_unseen`.
     """
-    needed: dict[str, list[Feature]] = {column: [] for column in model.columns_needed}
+    needed: dict[str, list[Feature]] = {column: [] for column in model.columns_selected}
     for feature in model.features:
         if feature.column in needed and (feature.category is not None or feature.buckets is not None):
             needed[feature.column].append(feature)

@@ -80,7 +80,7 @@ def row_numbers(model: "LinearModel") -> str:
 
 
 def _is_number(feature: Feature) -> bool:
-    plain = feature.category is None and feature.buckets is None and not feature.missing
+    plain = feature.category is None and feature.buckets is None and feature.within is None and not feature.missing
     return plain and (feature.kind is None or feature.kind.startswith("number"))
 
 

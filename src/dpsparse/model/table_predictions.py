@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from dpsparse.data.person_ids import people_of
 from dpsparse.engine.people import People
 from dpsparse.io.cells.encoding import encode, yes_or_no
+from dpsparse.io.cells.formula_table import FormulaTable
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.cells.raw_table import as_raw_table
 from dpsparse.io.formats import open_table, require_format
@@ -35,6 +36,8 @@ class ModelTable:
             require_format(data)
         self._table: Any = open_table(data) if self._is_array else None
         self.raw: Any = None if self._is_array else as_raw_table(data, separator=separator, encoding=encoding)
+        if model.formula is not None and self.raw is not None and not isinstance(self.raw, FormulaTable):
+            self.raw = FormulaTable(self.raw, model.formula)
         for column in model.columns_needed:
             self.require(column)
         if not self.n_records:

@@ -43,7 +43,7 @@ class ModelFrames:
         features = [model.features[place] for place in model._places]
         texts = {
             "term": [effect.feature for effect in model.effects],
-            "variable": [feature.column for feature in features],
+            "variable": [feature.variable for feature in features],
             "level": [feature.level for feature in features],
         }
         # Of no effect there are the names of columns.

@@ -103,8 +103,10 @@ def clipped_sum(feature_levels: int, weight_levels: int, adjacency: Adjacency) -
     It is the same for a variable as a whole, whose levels divide the records: 0/1 features of which a record has at
     most one, and a rest that has none. Let S_l be the sum of w_i over the records of level l. A record adds w_i to one
     S_l and nothing to the others, so Q sum_l |S_l| moves by at most Q (|w_z| + |w_w|) <= 2QW, reached at one level;
-    zeroed: by at most QW. So do its mean with a |G_j|, a number fixed earlier subtracted, the larger of two such
-    numbers, and the whole number below it: floor(f + m) = floor(f) + m for whole m.
+    zeroed: by at most QW. A number times a category has levels q_i in [-Q, Q] in the records of the category, and 0 in
+    all others: with S_l the sum of w_i q_i over the records of level l, sum_l |S_l| moves by at most |w_z q_z| +
+    |w_w q_w| <= 2QW in the same way. So do its mean with a |G_j|, a number fixed earlier subtracted, the larger of two
+    such numbers, and the whole number below it: floor(f + m) = floor(f) + m for whole m.
 
     Examples
     --------

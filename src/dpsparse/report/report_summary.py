@@ -199,6 +199,9 @@ def publishable(model: "LinearModel") -> str | None:
 
 def _step(feature: Feature, baselines: Mapping[str, str]) -> str:
     """What a one-unit increase of a feature is."""
+    if feature.within is not None:
+        against = _baseline(feature.within, baselines)
+        return f"a one-unit increase of {quoted(feature.column)}, compared with the same increase in {against},"
     if feature.missing:
         return "a missing cell, compared with a typical value,"
     if feature.kind == "boolean":
@@ -283,7 +286,8 @@ def _an_example(model: "LinearModel") -> str | None:
 
 
 def _is_unnamed(feature: Feature) -> bool:
-    return feature.buckets is not None and (feature.other or feature.label is None)
+    text = feature.indicator
+    return text.buckets is not None and (text.other or text.label is None)
 
 
 def _selected_unnamed(model: "LinearModel") -> list[Feature]:
@@ -295,15 +299,16 @@ def _selected_unnamed(model: "LinearModel") -> list[Feature]:
 def unnamed(model: "LinearModel") -> Iterator[str]:
     """What each selected feature of text without a name stands for."""
     for each in _selected_unnamed(model):
-        what = "any text too rare to be a category of its own" if each.other else "a text too rare to be named"
+        other = each.indicator.other
+        what = "any text too rare to be a category of its own" if other else "a text too rare to be named"
         # Noise makes a candidate of an empty bucket now and then (`BUCKET_DEVIATIONS`).
-        none = "" if each.other else " Noise can suggest one that no record holds."
-        yield f"The feature {quoted(each.name)} is 1 for {what} at this epsilon, and 0 for others.{none}"
+        none = "" if other else " Noise can suggest one that no record holds."
+        yield f"The feature {quoted(each.indicator.name)} is 1 for {what} at this epsilon, and 0 for others.{none}"
 
 
 def unnamed_columns(model: "LinearModel") -> list[str]:
     """The columns of these features, whose categories might be publicly known."""
-    return list(dict.fromkeys(each.column for each in _selected_unnamed(model)))
+    return list(dict.fromkeys(each.indicator.column for each in _selected_unnamed(model)))
 
 
 def as_sentence(text: str) -> str:

@@ -58,6 +58,7 @@ def _parts(asked: "FileFit", ledger: str) -> Iterator[str]:
     options = [*(["bounds=" + quoted(basename(asked.bounds))] if asked.bounds else []), *options]
     odds, parts = asked.family == "binomial" or asked.positive is not None, asked.family == "two-part"
     options += [] if asked.positive is None else [f"positive={quoted(asked.positive)}"]
+    options += [] if asked.formula is None else [f"formula={quoted(asked.formula)}"]
     options += [] if asked.exposure is None else [f"exposure={quoted(asked.exposure)}"]
     options += [] if asked.person is None else [f"person={quoted(asked.person)}"]
     table = ", ".join([quoted(basename(asked.data)), quoted(asked.target), *options])

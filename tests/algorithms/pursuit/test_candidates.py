@@ -218,5 +218,62 @@ def test_the_bound_of_a_variable_is_reached():
 
 def test_a_category_that_comes_along_and_hardly_a_record_has_is_rare():
     companions = Companions({0: [1, 2]}, {1: 0.2, 2: 0.005})
-    shares = np.array([companions.unit(feature).least_share for feature in (1, 2)])
+    shares = np.array([companions.unit(feature, {}).least_share for feature in (1, 2)])
     assert is_rare(10_000, shares).tolist() == [False, True]
+
+
+PRODUCT = Companions({}, {1: 0.3, 2: 0.2, 3: 0.1}, products=[[1, 2, 3]], numbers={0: 0, 1: 0, 2: 0, 3: 0})
+
+
+def scores_of_product(numbers, levels, y, companions=PRODUCT):
+    """Scores by threshold; features 1 to 3 are feature 0 in records of a category, and missing elsewhere."""
+    table = np.zeros((N, D))
+    table[:, 0] = numbers
+    table[:, 1:4] = np.where(levels[:, None] == np.arange(1, 4), numbers[:, None], np.nan)
+    facts = PublicFacts(N, D, 3, (SMALL / N) ** 2, units_known="none", missing=True)
+    units, same = public_units(None, None, range(D)), companions.numbers
+    candidates = Candidates(
+        as_table(table).rows(y), facts, units, may_be_missing=np.zeros(D, dtype=bool), same_split=same
+    )
+    # The others have the threshold of the number.
+    candidates.set_splits(np.append(0.5, np.zeros(D - 4)))
+    selection, state = candidates.open(check_finite=False), started(facts)
+    return selection.scores(state, companions)[0][:D], selection.tau(state)
+
+
+def test_a_product_counts_as_a_whole():
+    """Against the definition: the mean of its own score and the sum of |S_l|, less what chance gives."""
+    levels, numbers = RNG.integers(4, size=N), RNG.standard_normal(N)
+    signs = np.where(numbers > 0.5, 1, -1)
+    y = np.array([0, 1.5, -1.5, 1.5])[levels] * signs + RNG.standard_normal(N) / 4
+    scores, tau = scores_of_product(numbers, levels, y)
+    alone, _ = scores_of_product(numbers, levels, y, Companions(numbers=PRODUCT.numbers))
+    weights = weight_levels(y, tau) * signs
+    sums = np.array([abs(weights[levels == level].sum()) for level in (1, 2, 3)])
+    np.testing.assert_array_equal(alone[1:4], FEATURE_LEVELS * sums)
+    chance = sum(map(math.sqrt, (0.3, 0.2, 0.1))) - 1
+    whole = FEATURE_LEVELS * sums.sum() - math.ceil(FEATURE_LEVELS * WEIGHT_LEVELS * math.sqrt(N) * chance)
+    np.testing.assert_array_equal(scores[1:4], np.maximum(alone[1:4], (alone[1:4] + whole) // 2))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_one_record_moves_a_product_no_further_than_a_feature(seed):
+    rng = np.random.default_rng(seed)
+    levels, numbers, y = rng.integers(4, size=N), rng.standard_normal(N), rng.standard_t(2, N)
+    others = numbers.copy(), levels.copy(), y.copy()
+    others[0][17], others[1][17], others[2][17] = rng.choice([-9.0, 9.0, np.nan]), rng.integers(4), -1e9
+    y[17] = 1e9
+    free = replace(PRODUCT, shares=dict.fromkeys((1, 2, 3), 0.0))
+    moved = scores_of_product(numbers, levels, y, free)[0] - scores_of_product(*others, free)[0]
+    assert np.abs(moved).max() <= sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, "replace-one")
+
+
+def test_a_product_has_the_unit_of_its_number_among_its_records():
+    number = FeatureUnit(center=50.0, scale=15.0, learned=True)
+    of_few = FeatureUnit(center=40.0, scale=15 * 0.3, share=0.09, learned=True)
+    for unit in (PRODUCT.unit(1, {0: number}), PRODUCT.of_product(1, of_few, {0: number})):
+        assert (unit.center, unit.scale, unit.share) == (50.0, pytest.approx(15 * math.sqrt(0.3)), 0.3)
+    # Before the number is selected its own unit tells, and the number has it then.
+    assert PRODUCT.of_product(1, of_few, {}).center == 40.0
+    assert PRODUCT.unit(0, {1: of_few}).scale == pytest.approx(15.0)
+    assert PRODUCT.of_product(0, number, {}) is number

@@ -11,6 +11,7 @@ from bugs.draws import DRAWS
 from bugs.evaluation import EVALUATION
 from bugs.fits import FITS, TERMS
 from bugs.forgeries import FORGERIES
+from bugs.formulas import FORMULAS
 from bugs.gaps import GAPS
 from bugs.inequalities import INEQUALITIES
 from bugs.mechanisms import NOISE, SENSITIVITIES
@@ -31,6 +32,7 @@ BUGS = (
     *(*NOISE, *SENSITIVITIES, *ACCOUNTS, *LEDGER, *TERMS, *FITS, *GAPS, *UNITS, *ALL_AT_ONCE, *TUNING, *SHARED_UNITS),
     *(*EVALUATION, *READING, *RAW_TABLES, *RAW_PATHS, *DRAWS, *PROGRAM, *CONFIGURATIONS, *SIZES),
     *(*FITTING, *STORES, *APP, *INEQUALITIES, *FORGERIES, *REFERENCES, *CLASSIFIERS, *PEOPLE, *TWO_PART, *COUNTS),
+    *FORMULAS,
 )
 
 

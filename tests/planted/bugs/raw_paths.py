@@ -445,16 +445,6 @@ _TOLD = (
         },
     ),
     Bug(
-        "a formula whose types follow the cells",
-        OUTPUTS,
-        {"data.formulas:_as_pandas": [("data.to_pandas(types_mapper=ArrowDtype)", "data.to_pandas()")]},
-    ),
-    Bug(
-        "levels of numbers whose type follows the cells",
-        OUTPUTS,
-        {"data.formulas:_levels": [("None if", "number if"), ("numbers], dtype=object)", "numbers])")]},
-    ),
-    Bug(
         "a list of responses of the type that its cells have",
         OUTPUTS,
         {

@@ -13,10 +13,12 @@ way. A cell that is missing has level 0 in the other ways.
 
 A category by whether it is above its threshold also counts for its variable: S_l being the sum of residuals of level l,
 its score is the mean of its own and of sum_l |S_l|, the best that any division of the levels in two would have, less
-what many levels have by chance.
+what many levels have by chance. So does a number times a category, whose level l holds the sum of residuals where the
+number is above its threshold, less that where it is not.
 """
 
 import math
+from collections.abc import Mapping
 from functools import cached_property
 
 import numpy as np
@@ -50,6 +52,8 @@ class Candidates:
         Of which features "it is missing" is a candidate, where cells may be missing; None for all.
     among : ndarray of int or None
         The features that may be selected, where these are not all.
+    same_split : mapping of int to int or None
+        Features that have the threshold of another one: numbers times categories have that of the number.
     """
 
     def __init__(
@@ -60,12 +64,16 @@ class Candidates:
         binary: NDArray[np.bool_] | None = None,
         may_be_missing: NDArray[np.bool_] | None = None,
         among: NDArray[np.int64] | None = None,
+        same_split: Mapping[int, int] | None = None,
     ) -> None:
         self._rows, self._facts, self._d = rows, facts, rows.n_features
         center, scale = (np.broadcast_to(each, self._d) for each in (units.center, units.scale))
         self._given = ~(np.isnan(center) | np.isnan(scale))
         self._clip = Quantizer(decisions.clip_bound(facts), *units.filled())
         self._binary = np.zeros(self._d, dtype=bool) if binary is None else binary
+        self._same_split = {each: other for each, other in (same_split or {}).items() if each != other}
+        self._split = ~self._binary
+        self._split[list(self._same_split)] = False
         self._may_be_missing = ~self._binary if may_be_missing is None else may_be_missing
         self._splits: NDArray[np.float64] | float = 0.0
         exposure = facts.family.link.exposure
@@ -83,24 +91,27 @@ class Candidates:
         return everything if self._among is None else np.intersect1d(everything, self._among)
 
     def count_splits(self, points: NDArray[np.float64], check_finite: bool) -> NDArray[np.int64]:
-        """Of each feature that is not 0/1: how many values are at or below each of some points, and how many there are.
+        """How many values of each feature are at or below each of some points, and how many there are.
 
+        Of the features with a threshold of their own: those that are 0/1, and products, have none.
         Nothing is released.
         """
         if check_finite:
             self._rows.require_finite()
         # No finite value is larger than the last threshold.
         thresholds = np.append(points, np.finfo(np.float64).max)
-        return np.asarray(self._rows.evaluate(queries.feature_counts, thresholds)[~self._binary])
+        return np.asarray(self._rows.evaluate(queries.feature_counts, thresholds)[self._split])
 
     def set_splits(self, splits: NDArray[np.float64]) -> None:
-        """Use these thresholds, one for each feature that is not 0/1."""
+        """Use these thresholds, one for each feature that has its own: those that are 0/1 have none."""
         self._splits = np.full(self._d, BETWEEN_0_AND_1)
-        self._splits[~self._binary] = splits
+        self._splits[self._split] = splits
+        for feature, other in self._same_split.items():
+            self._splits[feature] = self._splits[other]
 
     def set_all_splits(self, splits: NDArray[np.float64]) -> None:
         """Use these thresholds of all features, but for those that are 0/1."""
-        self.set_splits(splits[~self._binary])
+        self.set_splits(splits[self._split])
 
     def open(self, check_finite: bool, on_progress: OnProgress = None) -> "OpenCandidates":
         """Open a session on the records and one on the differences of pairs."""
@@ -215,8 +226,9 @@ class OpenCandidates:
     def _wholes(
         self, table: NDArray[np.int64], state: State, companions: Companions, level: float
     ) -> list[tuple[list[int], int]]:
-        """For each variable of several 0/1 features its score as a whole."""
-        if self._by_thresholds is None or not companions.groups or self._facts.rows.many:
+        """For each variable of several features, of which a record has one, its score as a whole."""
+        variables = [*companions.groups, *companions.products]
+        if self._by_thresholds is None or not variables or self._facts.rows.many:
             # A person with several rows has several levels: no bound on one feature's sum bounds all levels'.
             return []
         total = self.records.evaluate(queries.pick_total, state.center, state.effects, self.tau(state), level)
@@ -226,5 +238,9 @@ class OpenCandidates:
             # A 0/1 feature has levels 127 and -127, so that its sum is 127 (2 S - total).
             twice = table[self._by_thresholds, group] // FEATURE_LEVELS + total
             whole = FEATURE_LEVELS * (np.abs(twice).sum() + abs(2 * total - twice.sum())) // 2
+            found.append((group, int(whole) - math.ceil(by_chance * companions.chance(group))))
+        for group in map(list, companions.products):
+            # Levels are 127 and -127 in records of the category, and 0 in all others.
+            whole = np.abs(table[self._by_thresholds, group]).sum()
             found.append((group, int(whole) - math.ceil(by_chance * companions.chance(group))))
         return found

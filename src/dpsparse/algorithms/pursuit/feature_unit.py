@@ -139,6 +139,14 @@ class FeatureUnit:
             median=-mean,
         )
 
+    def among(self, share: float) -> "FeatureUnit":
+        """The unit of the same number among a share of the records, about; it is at its centre in all others."""
+        spread = self.scale / max(math.sqrt(self.share), c.RARE)
+        scale = spread * max(math.sqrt(share), c.RARE)
+        return replace(
+            self, scale=scale, share=share, least_share=share, second_moment=min(1.0, share / c.RARE**2), learned=True
+        )
+
     def settled(self) -> "FeatureUnit":
         """Leave the feature out if it is astray: in a unit in which it is about 0 it does not make the rows long."""
         return replace(self, center=0.0, scale=c.OUT_OF_THE_WAY, median=0.0) if self.astray else self

@@ -90,7 +90,8 @@ class Pursuit:
         self.state = initial(facts, given, shared.response if shared else given, schedule.final_tau)
         taken_over = {}
         if shared is None or facts.releases_for_others:
-            candidates = Candidates(rows, facts, units, binary, may_be_missing)
+            same = companions.numbers if companions else None
+            candidates = Candidates(rows, facts, units, binary, may_be_missing, same_split=same)
         else:
             taken_over = shared.features if decisions.learns_units(facts) else {}
             among = selectable(units, taken_over, rows.n_features)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dpsparse import PrivateSparseRegressor
-from dpsparse.audit.checks.check_raw_tables import FITS
+from dpsparse.audit.checks.check_raw_tables import FITS, FORMULA
 from dpsparse.audit.checks.check_replay import cached_schedules, different
 from dpsparse.audit.finding import Finding
 from dpsparse.audit.harness.evaluated import EvaluatedCells, public_model_of_cells
@@ -66,6 +66,7 @@ PATHS: tuple[tuple[str, Callable[..., Any], str], ...] = (
     # A typed frame is read in the same way where its responses are given apart.
     *(("a fit", FITS["fits on raw tables"], source) for source in SOURCES if source != "typed frame"),
     ("a fit with bounds", partial(PrivateSparseRegressor, sparsity=3), "CSV, bounds"),
+    ("a fit by a formula", FITS["formulas on raw tables"], "typed frame, formula"),
     *(("a classifier", FITS["classifiers on raw tables"], source) for source in ("CSV", "typed frame")),
     ("a classifier of truths", FITS["classifiers of truths on raw tables"], "CSV"),
     ("tune", FITS["tune on raw tables"], "CSV"),
@@ -133,6 +134,7 @@ COMMANDS = {
     "fit": ((*_FIT, *_SPENDS, *_OUT, *_REPORT),),
     "fit, as JSON": ((*_FIT, *_SPENDS, *_OUT, "--json"),),
     "fit with bounds": ((*_FIT, *_SPENDS, *_OUT, "--bounds", "{folder}/bounds.toml"),),
+    "fit by a formula": (("fit", _TABLE, "--formula", FORMULA, *_FIT[4:], *_SPENDS, *_OUT, *_REPORT),),
     "fit, some held out": ((*_FIT, *_SPENDS, *_OUT, "--holdout", "0.2", *_REPORT),),
     "tune": (("tune", _TABLE, *_TARGET, *_CANDIDATES, *_SPENDS, *_REPORT),),
     "convert, then fit": (
@@ -147,6 +149,7 @@ COMMANDS = {
 REFUSED = {
     "a fit beyond the budget": ((*_FIT, "--epsilon", "900", *_LEDGER, *_OUT),),
     "a column that is not there": (("fit", _TABLE, "--target", "cost", *_SPENDS, *_OUT),),
+    "a formula that reads other records": (("fit", _TABLE, "--formula", "y ~ scale(amount)", *_SPENDS, *_OUT),),
     "a model that is there": ((*_FIT, *_SPENDS, "--out", _MODEL),),
     "no place for the model": ((*_FIT, *_SPENDS),),
     "a share that cannot be held out": ((*_FIT, *_SPENDS, *_OUT, "--holdout", "0.999"),),

@@ -54,7 +54,13 @@ FITS: dict[str, Callable[..., Any]] = {
     "classifiers of truths on raw tables": partial(TruthCells, sparsity=3),
     "tune on raw tables": partial(TunedPursuit, sparsity=2),
     "fit_and_evaluate on raw tables": partial(HeldOutPursuit, sparsity=2),
+    "formulas on raw tables": lambda **known: at_size(2_000)(sparsity=3, **known),
 }
+# Every kind of term: as it is, numbers made of a record, a spline, and products of each kind.
+FORMULA = (
+    f"{TARGET} ~ amount*C(region) + member + I(amount**2) + I(mixed >= 5) + C(grade):C(region) + I(region == 'north')"
+    " + bs(amount, knots=[20], lower=0, upper=40)"
+)
 
 
 @dataclass(frozen=True)
@@ -74,8 +80,9 @@ def check_raw_tables() -> Iterator[Finding]:
         yield _check("raw tables", adjacency, replay_raw_pair)
     with cached_schedules():
         for name, model in FITS.items():
+            formula = FORMULA if name.startswith("formulas") else None
             for adjacency in ADJACENCIES:
-                yield _check(name, adjacency, partial(replay_raw_fit, model))
+                yield _check(name, adjacency, partial(replay_raw_fit, model, formula=formula))
             if name in PARTED:
                 yield _check(f"{name}, held out", ADJACENCIES[0], partial(replay_raw_fit, model), HELD_OUT_POSITION)
 
@@ -147,13 +154,16 @@ def _check(name: str, adjacency: Adjacency, replay: Callable[..., Any], position
     return Finding(f"{name}, {adjacency}", "within the declared sensitivity", evidence, bool(good))
 
 
-def replay_raw_fit(model: Callable[..., Any], pair: RawPair, adjacency: Adjacency, path: Path) -> Replayed:
+def replay_raw_fit(
+    model: Callable[..., Any], pair: RawPair, adjacency: Adjacency, path: Path, formula: str | None = None
+) -> Replayed:
     """Four fits with the same outputs: the first violation or None, and the changes as shares of their bounds."""
 
     def run_on(companions: int, version: int, script: Script | None) -> Run:
         pair.write(path, companions, version)
         options = {"records_per_person": RECORDS_PER_PERSON, "epsilon": EPSILON, "delta": DELTA}
-        return recorded(model(adjacency=adjacency, **options), lambda: (read_table(path, TARGET),), script)
+        opened = partial(read_table, path, TARGET, formula=formula)
+        return recorded(model(adjacency=adjacency, **options), lambda: (opened(),), script)
 
     return replay_runs(run_on)
 

@@ -6,7 +6,6 @@ from typing import Any, Self
 import numpy as np
 
 from dpsparse import PrivateSparseRegressor, evaluate, fit_and_evaluate
-from dpsparse.algorithms.progress import Progress
 from dpsparse.io.cells.grammar import bucket
 from dpsparse.io.table_features import Feature
 from dpsparse.model.effect import Effect
@@ -46,7 +45,7 @@ class EvaluatedModel(PrivateSparseRegressor):
 
     facts: dict[str, Any] = {"response_scale": 1.0, "prediction_range": (-40.0, 40.0)}  # noqa: RUF012
 
-    def fit(self, X: Any, y: Any = None, *, person: Any = None, progress: Progress | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, person: Any = None, progress: Any = None, **_: Any) -> Self:
         """Evaluate."""
         guarantee = {name: getattr(self, name) for name in ("epsilon", "delta", "adjacency", "records_per_person")}
         self.evaluation_ = evaluate(public_model(X.shape[1], **self.facts), X, y, **guarantee)
@@ -65,7 +64,7 @@ class EvaluatedOutcomes(EvaluatedModel):
 
     facts: dict[str, Any] = {"classes": ("0", "1")}  # noqa: RUF012
 
-    def fit(self, X: Any, y: Any = None, *, person: Any = None, progress: Progress | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, person: Any = None, progress: Any = None, **_: Any) -> Self:
         """Evaluate."""
         return super().fit(X, np.where(np.isnan(y), np.nan, np.asarray(y) > 0))
 
@@ -79,7 +78,7 @@ class EvaluatedMeans(EvaluatedModel):
 class EvaluatedCells(EvaluatedModel):
     """Evaluates a public model on a raw table."""
 
-    def fit(self, X: Any, y: Any = None, *, person: Any = None, progress: Progress | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, person: Any = None, progress: Any = None, **_: Any) -> Self:
         """Evaluate."""
         guarantee = {name: getattr(self, name) for name in ("epsilon", "delta", "adjacency", "records_per_person")}
         model = public_model_of_cells()
@@ -93,7 +92,7 @@ class HeldOutPursuit(PrivateSparseRegressor):
 
     holdout = 0.2
 
-    def fit(self, X: Any, y: Any = None, *, person: Any = None, progress: Progress | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, person: Any = None, progress: Any = None, **_: Any) -> Self:
         """Fit on some rows, evaluate on the others, and take over both results."""
         estimator, self.evaluation_ = fit_and_evaluate(
             PrivateSparseRegressor(**self.get_params()), X, y, holdout=self.holdout

@@ -11,7 +11,6 @@ from dpsparse.audit.harness.evaluated import EvaluatedCells
 from dpsparse.audit.harness.raw_shapes import as_arrow, as_frame, as_lines, as_typed_frame
 from dpsparse.audit.harness.tape import Run, Script, recorded
 from dpsparse.audit.harness.watching import files_in, watched
-from dpsparse.data.formulas import formula_frame
 from dpsparse.data.raw_data import RawData, read_table
 from dpsparse.engine.config import configured
 from dpsparse.io.bounds import Bounds
@@ -29,10 +28,10 @@ INPUTS = ("table.csv", "table.parquet", "table.store", "bounds.toml")
 BLOCK = 2**9
 # A source of which features and responses are given apart, as scikit-learn does.
 SEPARATE = "frame and responses"
-# One whose features and responses a formula makes.
-FORMULA, TERMS = "formula", "y ~ amount + member + joined + C(mixed) + grade + region + note"
 # A column that no fit may read.
 DROPPED = "note"
+# Terms of a frame with declared types.
+TERMS = f"{TARGET} ~ amount*region + grade:region + I(mixed**2) + member + bs(amount, knots=[20], lower=0, upper=40)"
 
 
 def known_of_columns() -> str:
@@ -72,24 +71,22 @@ SOURCES = {
     "typed frame": lambda table, folder: as_typed_frame(table),
     SEPARATE: lambda table, folder: as_typed_frame(table),
     "Parquet": _parquet,
-    # Without pandas' own types, which it keeps in the schema.
-    FORMULA: lambda table, folder: formula_frame(TERMS, as_arrow(table).replace_schema_metadata()),
 }
 
 
 def raw_data(source: str, table: list[list[bytes]], folder: Path) -> tuple[Any, ...]:
-    """What a fit takes of a table from one of the sources; "bounds" after its name gives what is known too."""
+    """What a fit takes of a table from one of the sources; "bounds" or "formula" may come after its name."""
     kind, _, known = source.partition(", ")
     data = SOURCES[kind](table, folder)
     if kind == SEPARATE:
         # A list declares no type.
         return data.drop(columns=TARGET), [None if cell != cell else cell for cell in data[TARGET].tolist()]
-    if kind == FORMULA:
-        return tuple(data)
     return (_read(data, kind, known, folder),)
 
 
 def _read(data: Any, kind: str, known: str, folder: Path) -> RawData:
+    if known == "formula":
+        return read_table(data, formula=TERMS)
     if not known:
         return read_table(data) if kind == "store" else read_table(data, TARGET)
     (folder / "bounds.toml").write_text(known_of_columns())

@@ -3,7 +3,6 @@
 from typing import Any, Self
 
 from dpsparse import PrivateSparseRegressor, tune
-from dpsparse.algorithms.progress import Progress
 
 
 class TunedPursuit(PrivateSparseRegressor):
@@ -12,7 +11,7 @@ class TunedPursuit(PrivateSparseRegressor):
     The second one selects more, leads, and releases the units; the first one gives its own scale of the response.
     """
 
-    def fit(self, X: Any, y: Any = None, *, person: Any = None, progress: Progress | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, person: Any = None, progress: Any = None, **_: Any) -> Self:
         """Tune, and take over the candidate chosen."""
         options: list[dict[str, Any]] = [
             {"response_scale": 2.0, "feature_scale": 0.5},

@@ -21,7 +21,8 @@ def encode(
     The table needs the columns of the features alone. A feature is a column's numbers, or 0/1 for a public category,
     for buckets of its text or for its gaps. `buckets_of` gives the buckets of a column where they are at hand. The
     array, in Fortran order, has a row for each record: NaN where a number is missing or does not fit its kind. A text
-    that is missing, or in no bucket of its column's features, is 0 in all of them but "missing" and "another".
+    that is missing, or in no bucket of its column's features, is 0 in all of them but "missing" and "another". A number
+    times a category is the number in records of this category, and NaN in all others.
 
     Examples
     --------
@@ -42,22 +43,28 @@ def encode(
         if each.kind != Kind.text and each.category is None
     }
     numbers: NDArray[np.float64] = raw.numbers(list(numeric), list(numeric.values()))
-    if [(each.column, each.missing, each.fill) for each in features] == [(column, False, None) for column in numeric]:
+    plain = [(each.column, each.missing, each.fill, each.within) for each in features]
+    if plain == [(column, False, None, None) for column in numeric]:
         return numbers
     place = {column: k for k, column in enumerate(numeric)}
     encoded = np.empty((raw.n_records, len(features)), order="F")
-    column, buckets = None, np.empty(0, dtype=np.int16)
-    for k, feature in enumerate(features):
-        if feature.column in numeric:
-            values = numbers[:, place[feature.column]]
-            encoded[:, k] = np.isnan(values) if feature.missing else filled(values, feature)
-            continue
+    last: tuple[str | None, NDArray[np.int16]] = None, np.empty(0, dtype=np.int16)
+
+    def zero_one(feature: Feature) -> NDArray[np.bool_]:
+        nonlocal last
         if feature.category is not None:
-            encoded[:, k] = raw.category_codes(feature.column, [feature.category]) == 0
+            return np.asarray(raw.category_codes(feature.column, [feature.category]) == 0)
+        if feature.column != last[0]:
+            last = feature.column, (buckets_of or raw.buckets)(feature.column)
+        return _zero_one(feature, last[1])
+
+    for k, feature in enumerate(features):
+        if feature.column not in numeric:
+            encoded[:, k] = zero_one(feature)
             continue
-        if feature.column != column:
-            column, buckets = feature.column, (buckets_of or raw.buckets)(feature.column)
-        encoded[:, k] = _zero_one(feature, buckets)
+        values = numbers[:, place[feature.column]]
+        values = np.isnan(values) if feature.missing else filled(values, feature)
+        encoded[:, k] = values if feature.within is None else np.where(zero_one(feature.within), values, np.nan)
     return encoded
 
 

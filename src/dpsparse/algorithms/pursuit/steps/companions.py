@@ -1,4 +1,4 @@
-"""A variable as a whole: the other categories of a selected one, and whether a selected number is missing."""
+"""A variable as a whole: the features that come with a selected one, such as the other categories of a column."""
 
 from dataclasses import dataclass, replace
 
@@ -13,11 +13,11 @@ from dpsparse.algorithms.pursuit.state import Column, State
 
 @dataclass(frozen=True)
 class CompanionsStep:
-    """Add the 0/1 features that come with the selected ones, up to `most` columns; nothing is released.
+    """Add the features that come with the selected ones, up to `most` columns; nothing is released.
 
-    Which they are follows from releases about the table. Their effects start at 0, and their units
-    are those of their released shares. Those of which nothing tells whether any record has them come where `unsure`,
-    for a step that looks.
+    Which they are follows from releases about the table. Their effects start at 0, and their units are those of their
+    released shares, or those of a selected feature of the same number. Those of which nothing tells whether any record
+    has them come where `unsure`, for a step that looks.
     """
 
     most: int
@@ -34,7 +34,7 @@ class CompanionsStep:
                 break
             if feature in data.companions.unsure and not self.unsure:
                 continue
-            unit = data.companions.unit(feature)
+            unit = data.companions.unit(feature, {column.feature: column.unit for column in state.columns})
             data.records.add(feature)
             data.records.rescale(unit.center, unit.scale)
             state = _with_column(state, feature, unit)

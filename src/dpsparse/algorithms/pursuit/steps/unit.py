@@ -82,7 +82,8 @@ class UnitStep:
             unit = _with_center(unit, slot, data, releases, state)
         if slot := releases.slot(self.mean):
             unit = _with_mean(unit, slot, data, releases, state)
-        unit = unit.settled()
+        before = {column.feature: column.unit for column in state.columns[:-1]}
+        unit = data.companions.of_product(state.columns[-1].feature, unit, before).settled()
         data.rescale(unit)
         return with_unit_settled(with_newest_unit(state, unit))
 
