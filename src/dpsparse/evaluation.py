@@ -35,6 +35,7 @@ from dpsparse.data.people_split import Split
 from dpsparse.data.person_ids import people_of, without_ids
 from dpsparse.data.public_units import public_units
 from dpsparse.data.raw_data import RawData, refuse_beside
+from dpsparse.data.within_person import NOT_WITHIN
 from dpsparse.engine.people import People
 from dpsparse.estimators._private import MIN_ROWS, PrivateEstimator
 from dpsparse.estimators._pursuit import PursuitEstimator
@@ -229,6 +230,8 @@ def evaluate_records(
             "the exposure of this model was given beside X, and an evaluation would not know it: fit with the exposure "
             "as a column of X"
         )
+    if model.within:
+        raise ValueError(NOT_WITHIN.format(name="evaluate"))
     n_all = n_records
     n_rows: int | None = None
     rows: Any = slice(None)
@@ -296,6 +299,8 @@ def fit_and_evaluate(
         )
     model = clone(estimator)
     model._check_parameters()
+    if model.within:
+        raise ValueError(NOT_WITHIN.format(name="fit_and_evaluate"))
     model._expose(X, person=person)
     if model._has_text(X):
         X, y, person = model._as_raw(X, y, person), None, None

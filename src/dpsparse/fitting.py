@@ -40,6 +40,8 @@ NO_LABEL = (
     "response is yes or no; leave one of the two out; nothing was spent"
 )
 NO_EXPOSURE = "--exposure is for counts and costs: give --family poisson, or leave it out; nothing was spent"
+WITHIN = "--within needs --person, which says whose row it is, and no --holdout; nothing was spent"
+WITHIN_NUMBERS = "--within is for numbers: leave it out for other families; nothing was spent"
 NOT_IN_TWO_PARTS = {
     "estimand": "--estimand is for one part, and two parts have the mean: leave it out; nothing was spent",
     "positive": "--positive is for yes/no responses, and in two parts a response above 0 is a yes: leave it out, also "
@@ -58,8 +60,8 @@ class FileFit:
     number, "linear", or yes or no, "binomial"; None is the latter where a label of yes is given, by `positive`, the
     bounds or the store; a count or a cost, "poisson", may have an `exposure`, a column; a cost that is mostly 0 may be
     "two-part". A `formula` names the target and the terms that features are made of. `drop` names further columns to
-    leave out, as the bounds file does, `person` the column that says whose record it is, and `holdout` is the share of
-    the records to hold out. The others are as in
+    leave out, as the bounds file does, `person` the column that says whose record it is, with `within` rows are taken
+    less their person's mean, and `holdout` is the share of the records to hold out. The others are as in
     `PrivateSparseRegressor`.
 
     Examples
@@ -91,6 +93,7 @@ class FileFit:
     separator: str | None = None
     encoding: str = "utf-8"
     person: str | None = None
+    within: bool = False
     records_per_person: int = 1
     ledger: Any = None
     dataset: str | None = None
@@ -110,6 +113,10 @@ class FileFit:
             separator=self.separator,
             encoding=self.encoding,
         )
+        if self.within and (self.person is None or self.holdout is not None):
+            raise FileError(WITHIN)
+        if self.within and (self.family not in (None, "linear") or given.positive is not None):
+            raise FileError(WITHIN_NUMBERS)
         if self.family != "poisson" and self.exposure is not None:
             raise FileError(NO_EXPOSURE)
         if self.family == "two-part":
@@ -192,7 +199,9 @@ class FileFit:
             return PrivateSparseClassifier(**shared, **given.parameters)
         if self.family == "poisson":
             return PrivateSparsePoissonRegressor(**shared, **given.parameters)
-        return PrivateSparseRegressor(**shared, **given.parameters, estimand=self.estimand or "mean")
+        return PrivateSparseRegressor(
+            **shared, **given.parameters, estimand=self.estimand or "mean", within=self.within
+        )
 
 
 @contextmanager

@@ -225,7 +225,11 @@ def test_a_person_may_be_anybody():
 
 WEAK = {"epsilon": 400.0, "delta": 1e-2}
 N_PEOPLE = 30
-MODELS = {"fit": lambda: at_size(2_000)(sparsity=2, **WEAK), "held out": lambda: HeldOutPursuit(sparsity=1, **WEAK)}
+MODELS = {
+    "fit": lambda: at_size(2_000)(sparsity=2, **WEAK),
+    "within": lambda: at_size(2_000)(sparsity=2, within=True, **WEAK),
+    "held out": lambda: HeldOutPursuit(sparsity=1, **WEAK),
+}
 
 
 def cells_of_people(seed):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 @options.epsilon(required=True)
 @options.sparsity("Features to select, or 'auto'.", options.Sparsity())
 @options.of_a_fit
+@options.WITHIN
 @click.option("--holdout", type=float, help="The share of the records to hold out for an evaluation.")
 @options.of_a_model
 def fit(
@@ -24,6 +25,7 @@ def fit(
     epsilon: float,
     sparsity: Any,
     witness: str | None,
+    within: bool,
     holdout: float | None,
     out: str | None,
     report: str | None,
@@ -51,7 +53,7 @@ def fit(
             "--holdout needs the table, or a store of its cells: this one holds features; hold records out before "
             "`dpsparse convert`"
         )
-    asked = asked_fit(data, target, epsilon, shared, sparsity=sparsity, holdout=holdout)
+    asked = asked_fit(data, target, epsilon, shared, sparsity=sparsity, holdout=holdout, within=within)
     given = asked.open()
 
     def run() -> "FitOutcome":

@@ -34,6 +34,11 @@ PERSON = click.option(
     metavar="COLUMN",
     help="The column that says whose row it is: a guarantee to each person, whatever number of rows they have.",
 )
+WITHIN = click.option(
+    "--within",
+    is_flag=True,
+    help="With --person: effects within people, of rows less their person's own mean (fixed effects).",
+)
 LEDGER = click.option("--ledger", help="Where the budget is kept: a file or a database URL; see `dpsparse budget`.")
 DATASET = click.option("--dataset", help="The name under which the budget was granted there.")
 WITNESS = click.option(

@@ -16,6 +16,7 @@ from dpsparse.data.validation import is_dask, on_host
 from dpsparse.engine import config
 from dpsparse.engine.cpu.dense_rows import DenseRows
 from dpsparse.engine.cpu.people_rows import PeopleRows
+from dpsparse.engine.cpu.sparse_rows import SparseRows
 from dpsparse.engine.disk.disk_rows import DiskRows
 from dpsparse.engine.disk.memory import available_bytes
 from dpsparse.engine.people import People
@@ -137,8 +138,14 @@ def people_rows(rows: Any, people: People) -> Any:
             f"person: the {n:,} rows of {d:,} features are brought together by person in memory, and take "
             f"{math.ceil(cell * n * d / 2**30)} GiB there, more than is free; fit fewer features or on a larger machine"
         )
-    if isinstance(rows, DiskRows):
-        cells = [rows.source.cells((block, ALL)) for block in rows.source.row_blocks()]
-        exposure, rows = rows.exposure, DenseRows(np.concatenate(cells), rows.y)
-        rows.exposure = exposure
-    return PeopleRows(rows, people)
+    return PeopleRows(in_memory(rows), people)
+
+
+def in_memory(rows: DenseRows | SparseRows | DiskRows) -> DenseRows | SparseRows:
+    """Rows of which features on a disk have been read."""
+    if not isinstance(rows, DiskRows):
+        return rows
+    cells = [rows.source.cells((block, ALL)) for block in rows.source.row_blocks()]
+    read = DenseRows(np.concatenate(cells), rows.y)
+    read.exposure = rows.exposure
+    return read

@@ -39,6 +39,7 @@ class RawData:
     exposure: str | None = None  # The column to which means of responses are in proportion.
     person: str | None = None  # The column that says whose record it is; None where each is a person's only one.
     formula: Formula | None = None  # What the columns of features are made of, where a formula says it.
+    within: bool = False  # Whether records are read as deviations from their person's mean.
 
     def __post_init__(self) -> None:
         names = self.table.names

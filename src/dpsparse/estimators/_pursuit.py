@@ -19,6 +19,7 @@ from dpsparse.data.person_ids import people_of, people_rows, without_ids
 from dpsparse.data.public_units import n_units_known, public_units, units_known
 from dpsparse.data.raw_data import RawData, frame_with_text, is_frame, join_response, raw_data, refuse_beside
 from dpsparse.data.validation import cap_sparsity, check_count
+from dpsparse.data.within_person import deviations, of_several
 from dpsparse.engine.people import ONE_ROW, People
 from dpsparse.engine.protocols import Rows, Table
 from dpsparse.estimators._private import MIN_ROWS, PrivateEstimator
@@ -52,6 +53,8 @@ class PursuitEstimator(PrivateEstimator):
     # Public numbers of the response; a subclass may have them as parameters.
     response_center: float | None = None
     response_scale: float | None = None
+    # Whether rows are deviations from their person's mean; a subclass may have it as a parameter.
+    within: bool = False
 
     # Whether `tune` takes it: it makes one pursuit.
     _can_be_tuned = True
@@ -157,6 +160,8 @@ class PursuitEstimator(PrivateEstimator):
             return self
         self._check_parameters()
         X, ids = without_ids(X, person)
+        if self.within:
+            X, y, ids = of_several(X, y, ids)
         table = as_table(X)
         n_rows, d = self._public_shape(table, y)
         people = None if ids is None else self._people(table, ids, n_rows)
@@ -176,6 +181,9 @@ class PursuitEstimator(PrivateEstimator):
             facts = schedule(meter.guarantee).facts
             self._warn_if_hopeless(n, facts.width, meter, facts.known or facts.takes_over_units)
             rows = self._rows(table, y)
+            if self.within:
+                assert people is not None  # `of_several` has refused it
+                rows = deviations(rows, people, fill=self._allow_missing)
             pursuit = Pursuit(
                 rows if people is None or not people.rows.many else people_rows(rows, people),
                 meter,
@@ -190,7 +198,7 @@ class PursuitEstimator(PrivateEstimator):
         self._reset()
         names = getattr(self, "feature_names_in_", None)
         features = NumericColumns(d, names, np.array(units.center), np.array(units.scale), self._allow_missing)
-        set_results(self, pursuit.run(), features, table.dtype, meter, **self._described())
+        set_results(self, pursuit.run(), features, table.dtype, meter, within=self.within, **self._described())
         return self
 
     def _people(self, table: Table, ids: Any, n_rows: int) -> People:

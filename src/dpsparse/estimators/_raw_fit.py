@@ -18,6 +18,7 @@ from dpsparse.algorithms.pursuit.schedule import Schedule, n_selectable, schedul
 from dpsparse.algorithms.pursuit.shared_units import SharedUnits
 from dpsparse.data.person_ids import people_rows
 from dpsparse.data.public_units import PublicUnits
+from dpsparse.data.within_person import NO_IDS, deviations, rows_of_several
 from dpsparse.engine import config
 from dpsparse.engine.cpu.dense_rows import DenseRows
 from dpsparse.engine.disk.disk_rows import DiskRows
@@ -86,15 +87,23 @@ def raw_schedule(
         of_units=of_units,
         n_selectable=None if leads or of_units is None else n_selectable(of_units, data.n_units_known()),
         table=table if prepare else None,
-        units_known=data.units_known(),
-        center_known=data.bounds.response_center is not None,
-        scale_known=data.bounds.response_scale is not None,
+        units_known="none" if data.within else data.units_known(),
+        center_known=data.bounds.response_center is not None and not data.within,
+        scale_known=data.bounds.response_scale is not None and not data.within,
         fit_intercept=bool(estimator.fit_intercept),
         missing=True,
         most_splits=len(data.maybe_numbers),
         family=family,
         rows=rows,
     )
+
+
+def within_people(data: "RawData") -> "RawData":
+    """The records of people who have several, to be read as deviations from their person's mean."""
+    if data.people is None:
+        raise ValueError(NO_IDS)
+    kept = rows_of_several(data.people)
+    return replace(data, table=data.table if len(kept) == data.n_rows else data.table.at(kept), within=True)
 
 
 def n_expected(data: "RawData") -> int:
@@ -105,6 +114,8 @@ def n_expected(data: "RawData") -> int:
 def fit_raw(estimator: "PursuitEstimator", data: "RawData", progress: Progress = None) -> None:
     """Fit an estimator on raw data."""
     estimator._check_parameters()
+    if estimator.within:
+        data = within_people(data)
     n = data.n_people
     if n < MIN_ROWS:
         raise FileError(f"the table holds {n} {'records' if data.people is None else 'people'}; a fit needs {MIN_ROWS}")
@@ -169,12 +180,15 @@ class PreparedTable:
         return np.array([self._has_gaps(each) for each in self.features], dtype=bool)
 
     def _has_gaps(self, feature: Feature) -> bool:
+        # A gap is at the person's mean where rows are deviations from it.
+        if self._data.within:
+            return False
         return feature.within is None and feature.kind != Kind.text and feature.column in self.encoding.with_gaps
 
     @property
     def units(self) -> PublicUnits:
         """Public units of the features."""
-        known = [(each.center, each.scale) for each in self.features]
+        known = [(None, None) if self._data.within else (each.center, each.scale) for each in self.features]
         return PublicUnits(*np.array(known, dtype=np.float64).reshape(-1, 2).T)
 
     @cached_property
@@ -186,6 +200,9 @@ class PreparedTable:
         """The records with some responses: in memory where there is room for their features, or in blocks."""
         table, X, people = self._data.table, self._encoded, self._data.people
         rows = DiskRows(EncodedSource(table, self.features), responses) if X is None else DenseRows(X, responses)
+        if self._data.within:
+            assert people is not None  # `within_people` has refused it
+            rows = deviations(rows, people, fill=True)
         if self._data.exposure is not None:
             rows.exposure = table.numbers([self._data.exposure], [self._data.kind_of_exposure])[:, 0]
         return people_rows(rows, people) if people is not None and self._has_many_rows else rows
@@ -304,8 +321,8 @@ class PreparedTable:
             units=self.units,
             binary=self.binary,
             may_be_missing=self.may_be_missing,
-            response_center=bounds.response_center,
-            response_scale=bounds.response_scale,
+            response_center=None if self._data.within else bounds.response_center,
+            response_scale=None if self._data.within else bounds.response_scale,
             shared=shared,
             companions=self.companions,
             check_finite=False,
@@ -339,7 +356,8 @@ class PreparedTable:
         estimator.n_features_in_ = len(self.features)
         encoding = self.encoding
         names: dict[str, Any] = {"target": self._data.target, "target_kind": str(encoding.target_kind)}
-        names |= {"baselines": baselines, "formula": self._data.formula} | estimator._described(self._data)
+        names |= {"within": self._data.within, "formula": self._data.formula, "baselines": baselines}
+        names |= estimator._described(self._data)
         set_results(estimator, result, features, np.float64, meter, **names, text_unused=encoding.text_unused)
 
     def named(self, meter: Meter, plan: Schedule, support: Iterable[int]) -> tuple[tuple[Feature, ...], dict[str, str]]:

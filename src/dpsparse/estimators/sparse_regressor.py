@@ -5,6 +5,7 @@ from copy import copy
 from dataclasses import replace
 from typing import Any, Literal
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from dpsparse.data.as_table import as_table
@@ -70,6 +71,10 @@ class PrivateSparseRegressor(PursuitEstimator, PrivateLinearRegressor):
         The most features for ``sparsity="auto"``. None takes all features if they are few for the number of records
         and epsilon, or at most 300 in known units with ``estimand="typical"``; otherwise, and for what `read_table`
         gives, it stands for 10, or for as few as 5 where the mean of the response is asked for and records are few.
+    within : bool, default=False
+        Whether effects are within people, for `fit` with `person`: every row is taken less its person's own mean, as
+        fixed effects of people do. What is constant for a person tells nothing then, and people with one row are left
+        out. A gap is at the person's mean. Units of features are those of deviations, whose centre is 0.
     adjacency : {"replace-one", "zero-out-one"}, default="replace-one"
         Which tables the guarantee covers: one record changed to any other, or blanked. n is public in both.
     records_per_person : int, default=1
@@ -166,6 +171,7 @@ class PrivateSparseRegressor(PursuitEstimator, PrivateLinearRegressor):
         fit_intercept: bool = True,
         missing: Literal["refuse", "center"] = "refuse",
         max_sparsity: int | None = None,
+        within: bool = False,
         adjacency: Adjacency = "replace-one",
         records_per_person: int = 1,
         random_state: Any = None,
@@ -183,6 +189,7 @@ class PrivateSparseRegressor(PursuitEstimator, PrivateLinearRegressor):
         self.fit_intercept = fit_intercept
         self.missing = missing
         self.max_sparsity = max_sparsity
+        self.within = within
         self.adjacency = adjacency
         self.records_per_person = records_per_person
         self.random_state = random_state
@@ -244,10 +251,22 @@ class PrivateSparseRegressor(PursuitEstimator, PrivateLinearRegressor):
         super()._check_parameters()
         if not isinstance(self.estimand, str) or self.estimand not in ESTIMANDS:
             raise ValueError(f"estimand={self.estimand!r} must be 'mean' or 'typical'")
+        if not isinstance(self.within, bool | np.bool_):
+            raise ValueError(f"within={self.within!r} must be True or False")
+        if self.within and not all(_is_zero(center) for center in (self.feature_center, self.response_center)):
+            raise ValueError(
+                "within=True: rows are deviations, whose centre is 0; leave feature_center and response_center out, or "
+                "give 0"
+            )
         if self.response_center is not None:
             check_number("response_center", self.response_center, remedy="use None to release it privately")
         if self.response_scale is not None:
             check_number("response_scale", self.response_scale, above=0, remedy="use None to release it privately")
+
+
+def _is_zero(center: Any) -> bool:
+    """Whether a centre is not given, or is 0."""
+    return center is None or (isinstance(center, int | float) and center == 0)
 
 
 def forecast_warning(

@@ -61,6 +61,7 @@ from dpsparse.data.people_split import Split
 from dpsparse.data.person_ids import without_ids
 from dpsparse.data.public_units import public_units, units_known
 from dpsparse.data.raw_data import RawData, refuse_beside
+from dpsparse.data.within_person import NOT_WITHIN
 from dpsparse.engine import regrets, vector_sums
 from dpsparse.engine.quantize import WEIGHT_LEVELS
 from dpsparse.estimators._pursuit import PursuitEstimator
@@ -154,6 +155,8 @@ def tune(candidates: list[PursuitEstimator], X: object, y: object = None, *, per
     """
     models = [clone(candidate) for candidate in _checked(candidates)]
     for model in models:
+        if model.within:
+            raise ValueError(NOT_WITHIN.format(name="tune"))
         model._expose(X, person=person)
     if all(model._has_text(X) for model in models):
         X, y, person = models[0]._as_raw(X, y, person), None, None

@@ -46,8 +46,11 @@ def _row(model: "LinearModel") -> str:
 
 
 def _clustered(model: "LinearModel") -> str:
-    """Which errors a fit without privacy would have, where people have several rows."""
-    return "" if model.privacy.guarantee.rows is None else " from all rows, with errors clustered by person"
+    """What a fit without privacy would be made from, and its errors, where people have several rows."""
+    if model.privacy.guarantee.rows is None:
+        return ""
+    less = " less their person's own mean (fixed effects of people)" if model.within else ""
+    return f" from all rows{less}, with errors clustered by person"
 
 
 def what_counts(model: "LinearModel") -> str:

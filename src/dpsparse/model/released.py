@@ -126,6 +126,9 @@ class LinearModel(Coefficients, ModelFrames):
         average marginal effects on the overall mean then, and predictions are made by both parts. None elsewhere.
     formula : Formula or None
         What the columns of features are made of, where a formula said it: `predict` makes them of new records.
+    within : bool
+        Whether effects are within people: rows were taken less their person's own mean, and predictions are of such
+        differences.
     """
 
     estimator: str
@@ -161,6 +164,7 @@ class LinearModel(Coefficients, ModelFrames):
     exposure: str | None = None
     parts: TwoParts | None = None
     formula: Formula | None = None
+    within: bool = False
 
     def __repr__(self) -> str:
         guarantee = (

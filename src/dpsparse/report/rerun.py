@@ -61,13 +61,17 @@ def rerun(model: "LinearModel", sparsity: int) -> Iterator[str]:
             options["records-per-person"] = asked.records_per_person
         if asked.rows is not None:
             options["person"] = "COLUMN"
+        if model.within:
+            options["within"] = None
         if model.scores is not None:
             options["holdout"] = round(model.scores.n_records / model.privacy.n_records, 3)
         public = any(feature.center is not None or feature.scale is not None for feature in model.features)
         options |= {"bounds": "bounds.toml"} if public else {}
         options |= {"ledger": "LEDGER", "dataset": budget.dataset} if budget else {}
         options |= {"out": "model.json", "report": "report.html"}
-        words = [f"--{name} {shlex.quote(str(value))}" for name, value in options.items()]
+        words = [
+            f"--{name}" + ("" if value is None else f" {shlex.quote(str(value))}") for name, value in options.items()
+        ]
         store = "; for a store, which has its own bounds, without --bounds" if public else ""
         kept = f" and the path or URL of the ledger {budget.ledger} in the place of LEDGER" if budget else ""
         candidates = ", and a --sparsity for each of the candidates" if tuned else ""
@@ -81,7 +85,7 @@ def rerun(model: "LinearModel", sparsity: int) -> Iterator[str]:
         elif is_log_mean(model):
             most += "" if model.exposure is None else f", exposure={model.exposure!r}"
         elif model.estimand is not None and model.parts is None:
-            most += f", estimand={model.estimand!r}"
+            most += f", estimand={model.estimand!r}{', within=True' if model.within else ''}"
         line = f"sparsity={chosen!r}{most}, epsilon={asked.epsilon!r}, delta={asked.delta!r}"
         line += f", adjacency={asked.adjacency!r}, records_per_person={asked.records_per_person}"
         line += f", ledger=LEDGER, dataset={budget.dataset!r}" if budget else ""

@@ -68,13 +68,18 @@ def _parts(asked: "FileFit", ledger: str) -> Iterator[str]:
     parameters = {
         "sparsity": asked.sparsity,
         "estimand": None if odds or is_poisson or parts else asked.estimand or "mean",
+        "within": True if asked.within else None,
         "epsilon": asked.epsilon,
         "delta": asked.delta,
         "records_per_person": asked.records_per_person,
         "ledger": ledger,
         "dataset": asked.dataset,
     }
-    lines = "".join(f"    {name}={quoted(value)},\n" for name, value in parameters.items() if value is not None)
+    lines = "".join(
+        f"    {name}={value if value is True else quoted(value)},\n"
+        for name, value in parameters.items()
+        if value is not None
+    )
     held_out = asked.holdout is not None
     names = [estimator, *(["fit_and_evaluate"] if held_out else []), "read_table", "save_model"]
     yield _HEAD.format(epsilon=f"{asked.epsilon:g}") + (_PASSWORD if "://" in ledger else "")

@@ -114,6 +114,24 @@ PEOPLE = (
         {"engine.people:People.of": [("np.unique(person,", "np.unique(np.cumsum(np.diff(person, prepend=-1) != 0),")]},
     ),
     Bug(
+        "rows less the mean of everybody's rows",
+        CHECK,
+        {
+            "data.within_person:_less_mean": [
+                ("sizes = np.diff(starts)", "starts = starts[[0, -1]]; sizes = np.diff(starts)")
+            ]
+        },
+    ),
+    Bug(
+        "people with one row left out by their response",
+        CHECK,
+        {
+            "data.within_person:of_several": [
+                ("kept = rows_of_several(people)", "kept = np.flatnonzero(np.asarray(y) > -1e3)"),
+            ]
+        },
+    ),
+    Bug(
         "partitions that end within a person, who counts in both",
         IN_PARTITIONS,
         {

@@ -141,6 +141,10 @@ PEOPLE: dict[str, Callable[..., Any]] = {
     "PrivateSparseRegressor, by person, all features": lambda **o: ManyRowsPursuit(
         sparsity=4, estimand="typical", missing="center", **PURSUIT, **o
     ),
+    # Deviations from a person's mean; people with one row are left out.
+    "PrivateSparseRegressor, within people": lambda **o: at_size(2_000, ManyRowsPursuit)(
+        sparsity=2, within=True, **(STANDARDIZED | WEAK), **o
+    ),
     "PrivateSparsePoissonRegressor, by person": lambda **o: at_size(2_000, ManyRowsCounts)(
         sparsity=2, exposure=1, **(STANDARDIZED | WEAK), **o
     ),
