@@ -128,7 +128,7 @@ def without_ids(X: Any, person: Any) -> tuple[Any, Any]:
 def people_rows(rows: Any, people: People) -> Any:
     """The rows of people, as `protocols.Rows`; refused, from public facts, where there is no room for them."""
     if getattr(rows, "on_workers", False):
-        from dpsparse.engine.dask.people_rows import DaskPeopleRows
+        from dpsparse.engine.dask.dask_people import DaskPeopleRows
 
         return DaskPeopleRows.of(rows, people)
     n, d = rows.n_records, rows.n_features

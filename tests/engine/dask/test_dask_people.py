@@ -8,12 +8,10 @@ from people_queries import MODEL, QUANTIZERS, QUERIES, flat
 from dpsparse.engine import queries
 from dpsparse.engine.cpu.dense_rows import DenseRows
 from dpsparse.engine.cpu.people_rows import PeopleRows
+from dpsparse.engine.dask.dask_people import DaskPeopleRows
 from dpsparse.engine.dask.dask_rows import DaskRows, Partitions
-from dpsparse.engine.dask.people_rows import DaskPeopleRows
 from dpsparse.engine.people import People
 from dpsparse.engine.refusals import NOT_FINITE, ROWS_CHANGED
-
-pytestmark = pytest.mark.slow
 
 N, D = 300, 5
 THRESHOLDS = np.array([-1.0, 0.0, 1.0])
@@ -53,6 +51,7 @@ def assert_same(actual, expected):
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("chunks", [((3, 200, 1, 96), D), (64, 2), (N, D)])
 def test_sums_are_those_of_people_in_memory(chunks, dtype, configure):
@@ -66,6 +65,7 @@ def test_sums_are_those_of_people_in_memory(chunks, dtype, configure):
     assert counts[0].max() <= lazy.n_records
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("persisted", [False, True])
 def test_on_a_cluster(dask_client, persisted):
     in_memory, lazy = table((40, D), persisted=persisted)
@@ -73,20 +73,23 @@ def test_on_a_cluster(dask_client, persisted):
     assert_same(of_pairs(lazy), of_pairs(in_memory))
 
 
+@pytest.mark.slow
 def test_partitions_of_a_session_hold_whole_people(dask_client):
     _, lazy = table((40, D))
     session = lazy.session(QUANTIZERS, check_finite=False)
-    partitions = [future.result() for future in dask_client.futures_of(session._partitions)]
+    partitions = [future.result(timeout=60) for future in dask_client.futures_of(session._partitions)]
     assert sum(len(each.records.people.sizes) for each in partitions) == lazy.n_records
     assert max(each.records.people.sizes.max() for each in partitions) == np.diff(lazy.people.starts).max()
 
 
+@pytest.mark.slow
 def test_parts_are_of_people():
     in_memory, lazy = table((40, D))
     for index in (0, 2):
         assert_same(results(lazy.part(index, 3)), results(in_memory.part(index, 3)))
 
 
+@pytest.mark.slow
 def test_all_rows_are_checked_not_only_those_that_stand_for_people():
     _, lazy = table((40, D))
     for quantizers in ((), QUANTIZERS):

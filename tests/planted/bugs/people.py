@@ -135,7 +135,7 @@ PEOPLE = (
         "partitions that end within a person, who counts in both",
         IN_PARTITIONS,
         {
-            "engine.dask.people_rows:DaskPeopleRows.session": [
+            "engine.dask.dask_people:DaskPeopleRows.session": [
                 ("held.blocks(max(self._lengths))", "slices(len(self.people.order), max(self._lengths))"),
                 (
                     "[held.take(block) for block in blocks]",
@@ -148,7 +148,7 @@ PEOPLE = (
         "rows that move to another partition are left where they were too",
         IN_PARTITIONS,
         {
-            "engine.dask.people_rows:_pieces": [
+            "engine.dask.dask_people:_pieces": [
                 ("value.records.take(rows)", "value.records.take(np.resize(rows[:1], len(rows)))"),
             ]
         },
@@ -156,13 +156,13 @@ PEOPLE = (
     Bug(
         "rows of a new partition in the order in which they came",
         IN_PARTITIONS,
-        {"engine.dask.people_rows:_joined": [("np.concatenate(pieces)[order]", "np.concatenate(pieces)")]},
+        {"engine.dask.dask_people:_joined": [("np.concatenate(pieces)[order]", "np.concatenate(pieces)")]},
     ),
     Bug(
         "splits of partitions by all rows",
         IN_PARTITIONS,
         {
-            "engine.dask.people_rows:DaskPeopleRows.evaluate": [
+            "engine.dask.dask_people:DaskPeopleRows.evaluate": [
                 ("self._standing.evaluate", "DaskRows(self._features, self._y).evaluate")
             ]
         },
@@ -171,7 +171,7 @@ PEOPLE = (
         "pairs of rows of partitions and not of people",
         IN_PARTITIONS,
         {
-            "engine.dask.people_rows:DaskPeopleRows.differences": [
+            "engine.dask.dask_people:DaskPeopleRows.differences": [
                 ("self._standing.differences", "DaskRows(self._features, self._y).differences")
             ]
         },

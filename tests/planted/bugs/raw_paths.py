@@ -390,8 +390,8 @@ _TOLD = (
         {
             "estimators._raw_fit:PreparedTable.units": [
                 (
-                    "known = [(each.center, each.scale) for each in self.features]",
-                    "known = [(each.center, each.scale) for each in self.features]\n"
+                    "else (each.center, each.scale) for each in self.features]",
+                    "else (each.center, each.scale) for each in self.features]\n"
                     "    with np.errstate(all='ignore'):\n"
                     "        first = np.nan_to_num(np.nanmin(self.rows.differences().y[:1]))\n"
                     "    known = [(c, s) if s is None else (c, s * (1 + 1e-9 * first)) for c, s in known]",

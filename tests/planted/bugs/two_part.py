@@ -11,7 +11,7 @@ TWO_PART = (
         {
             "estimators._two_part_fit:fit_array": [
                 (
-                    "rows = table.rows(responses_of(name, y))",
+                    "rows: Rows = table.rows(responses_of(name, y))",
                     "rows = table.rows(responses_of(name, y))\n"
                     "        rows = rows.take(np.flatnonzero(~np.isnan(responses_of(name, y))))",
                 )
