@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -43,11 +44,13 @@ LEARNING = [
     *(SimpleImputer(), KNNImputer(), OneHotEncoder(), OrdinalEncoder(), TargetEncoder()),
     *(SelectKBest(), VarianceThreshold(), SplineTransformer(), KBinsDiscretizer(), PCA()),
     *(OneHotEncoder(categories=[["a", "b"]], min_frequency=5), FunctionTransformer(scale)),
+    *(OrdinalEncoder(categories=[["a", "b"]], max_categories=2), FunctionTransformer(partial(scale, axis=0))),
 ]
 KNOTS = np.array([[0.0], [50.0], [110.0]])
 ROW_WISE = [
     *(FunctionTransformer(np.log1p), Normalizer(), PolynomialFeatures(2), SplineTransformer(knots=KNOTS)),
-    *(OneHotEncoder(categories=[["a", "b"]]), OrdinalEncoder(categories=[["a", "b"]])),
+    OneHotEncoder(categories=[["a", "b"]], handle_unknown="ignore"),
+    OrdinalEncoder(categories=[["a", "b"]], handle_unknown="use_encoded_value", unknown_value=-1),
     make_column_transformer((FunctionTransformer(np.sqrt), ["age"]), ("drop", ["id"]), remainder="passthrough"),
 ]
 
@@ -61,6 +64,35 @@ def test_what_learns_from_the_records_is_refused_in_one_line(step):
         assert "\n" not in str(refused.value)
         if type(step).__name__ in REMEDIES:
             assert str(refused.value).endswith(REMEDIES[type(step).__name__])
+
+
+TELLING = [
+    OneHotEncoder(categories=[["a", "b"]]),
+    OneHotEncoder(categories=[["a", "b"]], handle_unknown="warn"),
+    OneHotEncoder(categories=[["a", "b"]], handle_unknown="ignore", drop="first"),
+    OrdinalEncoder(categories=[["a", "b"]]),
+    SplineTransformer(knots=KNOTS, extrapolation="error"),
+]
+
+
+def of_unknown(step):
+    """Records of which one is not what the step knows."""
+    return np.array([["a"], ["c"]], dtype=object) if "Encoder" in repr(step) else [[1.0], [111.0]]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("step", TELLING, ids=lambda step: type(step).__name__)
+def test_what_tells_of_a_record_in_an_error_or_a_warning_is_refused(step):
+    with pytest.raises(ValueError, match=f"^{type(step).__name__} would say so .*; give "):
+        check_pipeline(make_pipeline(step, MODEL))
+    with pytest.raises((ValueError, UserWarning), match=r"unknown categories|beyond the limits"):
+        step.fit_transform(of_unknown(step))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("step", ROW_WISE[3:6], ids=lambda step: type(step).__name__)
+def test_what_passes_says_nothing_of_a_record(step):
+    step.fit_transform(of_unknown(step))
 
 
 @pytest.mark.parametrize("step", ROW_WISE, ids=lambda step: type(step).__name__)

@@ -18,6 +18,7 @@ from dpsparse import (
 )
 from dpsparse.algorithms.overall_level import HOW_MUCH, LEVEL, WHETHER
 from dpsparse.data.public_units import STANDARDIZED
+from dpsparse.estimators import _two_part_fit
 from dpsparse.estimators._two_part_fit import responses_of
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.schema import FileError
@@ -72,6 +73,25 @@ def test_zeros_are_blank_in_the_second_part_and_gaps_in_both():
     np.testing.assert_array_equal(responses_of(WHETHER, y), [1, 0, 0, np.nan, 1])
     np.testing.assert_array_equal(responses_of(HOW_MUCH, y), [3, np.nan, np.nan, np.nan, 5e-324])
     np.testing.assert_array_equal(responses_of(LEVEL, y), [3, 0, 0, np.nan, 5e-324])
+
+
+@pytest.mark.filterwarnings("error")
+def test_no_response_warns_whatever_it_is():
+    y = np.array([np.inf, -np.inf, np.nan, 1e308, -1e308])
+    assert [np.isnan(responses_of(part, y)).sum() for part in (WHETHER, HOW_MUCH, LEVEL)] == [2, 3, 2]
+
+
+def test_a_fit_that_is_interrupted_at_the_level_leaves_no_part(monkeypatch):
+    """A part alone would state its share of the guarantee, and not what the whole has cost."""
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_two_part_fit, "release_level", interrupted)
+    model = PrivateSparseTwoPartRegressor(sparsity=1, **STANDARDIZED)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(*table(200))
+    assert [name for name in vars(model) if name.endswith("_")] == ["n_features_in_"]
 
 
 def test_what_is_not_above_0_counts_as_0():

@@ -7,6 +7,7 @@ predictions: no release pays for it. A fit sees the rows that come out of it. So
 
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
@@ -14,7 +15,10 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 
 _UNITS = "leave it out: the fit learns units within its guarantee, or takes public ones (feature_center, feature_scale)"
 _GAPS = "leave it out: missing='center', or a frame with text in it, takes gaps"
-_CATEGORIES = "leave it out: a frame with its text columns is read as it is; or give public categories=[...]"
+_CATEGORIES = (
+    "leave it out: a frame with its text columns is read as it is; or give public categories=[...], of which none is "
+    "merged with others"
+)
 _SELECTION = "leave it out: the fit selects features privately"
 _FEWER = "leave it out: the fit selects a few of many columns privately"
 _LABELS = "leave it out: PrivateSparseClassifier takes labels as they are, with positive= for yes"
@@ -56,9 +60,15 @@ def _has_arrays(name: str) -> Callable[[Any], bool]:
     return lambda step: not isinstance(getattr(step, name), str)
 
 
+def _has_public_categories(step: Any) -> bool:
+    """Whether categories are given, and none is merged with others for how few records have it."""
+    return _has_arrays("categories")(step) and not step.min_frequency and not step.max_categories
+
+
 def _is_own_function(step: Any) -> bool:
     """Whether a function is not one of scikit-learn's, such as `scale`, which read all records."""
-    return not (getattr(step.func, "__module__", "") or "").startswith("sklearn")
+    function = step.func.func if isinstance(step.func, partial) else step.func
+    return not (getattr(function, "__module__", "") or "").startswith("sklearn")
 
 
 # Steps that read one record at a time, and when; what a FunctionTransformer's function does is its author's promise,
@@ -74,22 +84,35 @@ ROW_WISE: dict[str, Callable[[Any], bool]] = {
         ],
         lambda step: True,
     ),
-    "OneHotEncoder": lambda step: (
-        _has_arrays("categories")(step) and not step.min_frequency and not step.max_categories
-    ),
-    "OrdinalEncoder": _has_arrays("categories"),
+    "OneHotEncoder": _has_public_categories,
+    "OrdinalEncoder": _has_public_categories,
     "SplineTransformer": _has_arrays("knots"),
     "RBFSampler": _has_arrays("gamma"),
+}
+# When such a step neither raises nor warns for what a record holds, and what to give for that.
+SILENT: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "OneHotEncoder": (
+        lambda step: step.handle_unknown in ("ignore", "infrequent_if_exist") and step.drop is None,
+        "give handle_unknown='ignore' and no drop",
+    ),
+    "OrdinalEncoder": (
+        lambda step: step.handle_unknown != "error",
+        "give handle_unknown='use_encoded_value' and unknown_value=-1",
+    ),
+    "SplineTransformer": (lambda step: step.extrapolation != "error", "give extrapolation='constant'"),
 }
 
 
 def refuse_learning(steps: Any) -> None:
-    """Raise ValueError, with the remedy, for a step that learns from the records."""
+    """Raise ValueError, with the remedy, for a step that learns from the records, or tells of one in an error."""
     for step in _transformers(steps):
         name = type(step).__name__
         if not ROW_WISE.get(name, lambda step: False)(step) or not _is_sklearn(step):
             remedy = REMEDIES.get(name, OTHERWISE)
             raise ValueError(f"{name} learns from the records, which no release pays for; {remedy}")
+        is_silent, remedy = SILENT.get(name, (lambda step: True, ""))
+        if not is_silent(step):
+            raise ValueError(f"{name} would say so where a record holds what it does not know; {remedy}")
 
 
 def refuse_learning_around(estimator: object) -> None:

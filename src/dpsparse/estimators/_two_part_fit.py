@@ -54,6 +54,7 @@ NO_UNITS = (
 PURSUITS = {WHETHER: "PrivateSparseClassifier", HOW_MUCH: "PrivateSparseRegressor"}
 
 
+@np.errstate(all="ignore")
 def responses_of(part: str, y: Any) -> Any:
     """The responses of a part, or of the level, from those of the table: finite numbers, or NaN where there is none."""
     if part == WHETHER:
@@ -170,17 +171,17 @@ def _publish(
     dtype: np.dtype[Any],
 ) -> None:
     """Make the last releases, and set the results of an estimator."""
+    whether, how_much = (parts[name].released_ for name in (WHETHER, HOW_MUCH))
+    n_responses = float(rows.n_records) if whether.responses is None else whether.responses.number
+    level = release_level(rows, _share(meter, plan, LEVEL), plan.level, parts_of(whether, how_much), n_responses)
+    how_much = at_level(how_much, level)
+    # Only now: a part alone has a record of its share, and a fit that is interrupted leaves no result.
     estimator.whether_, estimator.how_much_ = parts[WHETHER], parts[HOW_MUCH]
-    released = parts_of(estimator.whether_.released_, estimator.how_much_.released_)
-    count = estimator.whether_.released_.responses
-    n_responses = float(rows.n_records) if count is None else count.number
-    level = release_level(rows, _share(meter, plan, LEVEL), plan.level, released, n_responses)
-    how_much = at_level(estimator.how_much_.released_, level)
     estimator.how_much_.intercept_, estimator.how_much_.prediction_range_ = (
         how_much.intercept,
         how_much.prediction_range,
     )
-    for name, part in {WHETHER: estimator.whether_.released_, HOW_MUCH: how_much}.items():
+    for name, part in {WHETHER: whether, HOW_MUCH: how_much}.items():
         parts[name]._publish(replace(part, privacy=meter.record(), estimator=PURSUITS[name]))
     model = two_part_model(estimator, TwoParts(estimator.whether_.released_, estimator.how_much_.released_, level))
     size, d, places = len(model.features), estimator.n_features_in_, model._places

@@ -14,8 +14,9 @@ def check_pipeline(pipeline: Checked) -> Checked:
     """Refuse a pipeline with a step that learns from the records outside of the private fit.
 
     A fit that a pipeline calls makes the same check before anything is spent. What the function of a
-    FunctionTransformer does is its author's promise: it must read one record at a time. So is on which records a
-    transformer in a FrozenEstimator was fitted: on public ones.
+    FunctionTransformer does is its author's promise: it must read one record at a time, and neither raise nor warn for
+    what a record holds. So is on which records a transformer in a FrozenEstimator was fitted: on public ones. A step
+    that would quote a record in an error, as encoders do by default, is refused too.
 
     Parameters
     ----------

@@ -12,6 +12,8 @@ from dpsparse.engine.cpu.sparse_rows import SparseRows
 from dpsparse.engine.people import People
 from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS
 from dpsparse.engine.refusals import NOT_FINITE, ROWS_CHANGED
+from dpsparse.engine.vector_sums import GRAM_LEVELS, VECTOR_LEVELS
+from dpsparse.privacy import sensitivity
 
 N, D = 60, 5
 
@@ -67,6 +69,52 @@ def test_blocks_and_the_places_of_rows_change_no_bit(query, public, bound):
     together = opened(DenseRows(X[order], y[order]), People.of(person[order])).evaluate(query, *public)
     assert (flat(whole) == flat(in_blocks)).all()
     assert (flat(whole) == flat(together)).all()
+
+
+ODD = [np.nan, np.inf, -np.inf, 0.0, 5e-324, 1.7e308, -1.7e308, 1e6, -1e6]
+# Rows of a person: each anything, all far out and alike, or each the opposite of the one before.
+ROWS = {
+    "anything": lambda rng, shape: rng.choice([*ODD, 1.0, -0.3, 2.5], shape),
+    "alike": lambda rng, shape: np.full(shape, rng.choice([1e6, -1e6, 50.0, 1e308])),
+    "opposite": lambda rng, shape: (-1.0) ** np.arange(shape[0])[:, None] * rng.choice([1.0, 50.0, 1e200], shape[1:]),
+    "blank": lambda rng, shape: np.full(shape, np.nan),
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("second", ROWS)
+@pytest.mark.parametrize("first", ["anything", "alike", "opposite"])
+@pytest.mark.parametrize("size", [1, 5, 200])
+def test_whatever_all_rows_of_a_person_hold_no_sum_moves_by_more_than_is_declared(size, first, second):
+    rng = np.random.default_rng(size)
+    person = rng.permutation(np.repeat(np.arange(6), [size, 1, 3, 1, 2, 1]))
+    mine, people = np.flatnonzero(person == 0), People.of(person)
+    versions = [ROWS[kind](rng, (size, D + 1)) for kind in (first, second)]
+    companions = [rng.standard_t(2, (len(person), D + 1)) for _ in range(2)]
+
+    def session(others, version):
+        cells = others.copy()
+        cells[mine] = version
+        return opened(DenseRows(cells[:, 1:], cells[:, 0].copy()), people)
+
+    sessions = [[session(others, version) for version in versions] for others in companions]
+    adjacency = "zero-out-one" if second == "blank" else "replace-one"
+    for query, public, bound in QUERIES:
+        moves = [np.subtract(*(flat(each.evaluate(query, *public)) for each in pair)) for pair in sessions]
+        assert (moves[0] == moves[1]).all(), query
+        counts, sums = (moves[0], []) if bound is None else ([], moves[0])
+        if query is queries.gradient_sums:
+            counts, sums = sums[-1:], sums[:-1]
+        assert np.abs(counts).max(initial=0) <= sensitivity.count(adjacency)
+        declared = {
+            None: 0.0,
+            VECTOR_LEVELS: sensitivity.bounded_norm_sum(VECTOR_LEVELS, adjacency),
+            GRAM_LEVELS**2: sensitivity.gram(GRAM_LEVELS, adjacency, 3),
+        }[bound]
+        assert sum(int(each) ** 2 for each in sums) <= declared**2 * (1 + 1e-12), query
+    moves = [np.subtract(*(each.scores(*MODEL, 1.0, 0.25) for each in pair)) for pair in sessions]
+    assert (moves[0] == moves[1]).all()
+    assert np.abs(moves[0]).max() <= sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, adjacency)
 
 
 @pytest.mark.parametrize("compiled", [False, True])

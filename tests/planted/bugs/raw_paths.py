@@ -453,6 +453,32 @@ _TOLD = (
             ]
         },
     ),
+    Bug(
+        "a warning that no response is above 0",
+        OUTPUTS,
+        {
+            "estimators._two_part_fit:fit_raw_parts": [
+                (
+                    "y = np.where(np.isfinite(y), y, np.nan)",
+                    "y = np.where(np.isfinite(y), y, np.nan)\n    if not (y > 0).any():\n"
+                    f"        {_WARNINGS}.warn('no response is above 0', stacklevel=2)",
+                )
+            ]
+        },
+    ),
+    Bug(
+        "a warning that exposures are missing",
+        OUTPUTS,
+        {
+            "estimators._raw_fit:PreparedTable.rows_with": [
+                (
+                    "[self._data.kind_of_exposure])[:, 0]",
+                    "[self._data.kind_of_exposure])[:, 0]\n        if np.isnan(rows.exposure).any():\n"
+                    f"            {_WARNINGS}.warn('exposures are missing', stacklevel=2)",
+                )
+            ]
+        },
+    ),
 )
 
 RAW_PATHS = (*_ROWS, *_TOLD)

@@ -13,12 +13,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dpsparse import PrivateSparseRegressor
+from dpsparse import PrivateSparsePoissonRegressor, PrivateSparseRegressor, PrivateSparseTwoPartRegressor
 from dpsparse.audit.checks.check_raw_tables import FITS, FORMULA
 from dpsparse.audit.checks.check_replay import cached_schedules, different
 from dpsparse.audit.finding import Finding
 from dpsparse.audit.harness.evaluated import EvaluatedCells, public_model_of_cells
-from dpsparse.audit.harness.raw_fits import SOURCES, known_of_columns, run_raw
+from dpsparse.audit.harness.raw_fits import EXPOSURE, PEOPLE, SOURCES, known_of_columns, run_raw
 from dpsparse.audit.harness.raw_shapes import TELLING, as_lines, raw_shapes
 from dpsparse.audit.harness.run_page import run_page
 from dpsparse.audit.harness.run_program import DATASET, Program, run_program
@@ -72,6 +72,9 @@ PATHS: tuple[tuple[str, Callable[..., Any], str], ...] = (
     ("tune", FITS["tune on raw tables"], "CSV"),
     ("fit_and_evaluate", FITS["fit_and_evaluate on raw tables"], "CSV"),
     ("evaluate", EvaluatedCells, "CSV"),
+    ("a fit by person", FITS["fits on raw tables"], f"frame, {PEOPLE}"),
+    ("counts", partial(PrivateSparsePoissonRegressor, sparsity=3), f"frame, {EXPOSURE}"),
+    ("two parts", partial(PrivateSparseTwoPartRegressor, sparsity=2), "frame"),
 )
 
 

@@ -7,7 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dpsparse.audit.harness.evaluated import EvaluatedCells
+from dpsparse.audit.harness.many_rows import ids_of
 from dpsparse.audit.harness.raw_shapes import as_arrow, as_frame, as_lines, as_typed_frame
 from dpsparse.audit.harness.tape import Run, Script, recorded
 from dpsparse.audit.harness.watching import files_in, watched
@@ -28,6 +31,8 @@ INPUTS = ("table.csv", "table.parquet", "table.store", "bounds.toml")
 BLOCK = 2**9
 # A source of which features and responses are given apart, as scikit-learn does.
 SEPARATE = "frame and responses"
+# What a frame names beside its responses: whose record it is, or its exposure.
+PEOPLE, EXPOSURE = "people", "exposure"
 # A column that no fit may read.
 DROPPED = "note"
 # Terms of a frame with declared types.
@@ -75,7 +80,7 @@ SOURCES = {
 
 
 def raw_data(source: str, table: list[list[bytes]], folder: Path) -> tuple[Any, ...]:
-    """What a fit takes of a table from one of the sources; "bounds" or "formula" may come after its name."""
+    """What a fit takes of a table from one of the sources; what is known of it stands after a comma."""
     kind, _, known = source.partition(", ")
     data = SOURCES[kind](table, folder)
     if kind == SEPARATE:
@@ -87,6 +92,11 @@ def raw_data(source: str, table: list[list[bytes]], folder: Path) -> tuple[Any, 
 def _read(data: Any, kind: str, known: str, folder: Path) -> RawData:
     if known == "formula":
         return read_table(data, formula=TERMS)
+    if known == PEOPLE:
+        # Whose records are whose is public, and the same in all tables.
+        return read_table(data.assign(who=ids_of(np.arange(len(data)) * 7 % 13)), TARGET, person="who")
+    if known == EXPOSURE:
+        return read_table(data, TARGET, exposure="amount")
     if not known:
         return read_table(data) if kind == "store" else read_table(data, TARGET)
     (folder / "bounds.toml").write_text(known_of_columns())
