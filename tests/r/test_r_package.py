@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import docx
 import pytest
 
 import dpsparse
@@ -26,15 +27,27 @@ def run_r(*command, folder, more=()):
     return subprocess.run(command, cwd=folder, env=environment, timeout=800, capture_output=True, text=True)
 
 
+def absent(reason):
+    """Skip, unless R is required."""
+    (pytest.fail if os.environ.get("DPSPARSE_REQUIRE_R") else pytest.skip)(reason)
+
+
+def has_package(name, folder):
+    """Whether R has a package."""
+    return not run_r(
+        "Rscript", "-e", f"stopifnot(requireNamespace('{name}', quietly = TRUE))", folder=folder
+    ).returncode
+
+
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
     """A folder with the package installed."""
     if shutil.which("Rscript") is None:
-        pytest.skip("R is not installed")
+        absent("R is not installed")
     folder = tmp_path_factory.mktemp("library")
     for name in NEEDED:
-        if run_r("Rscript", "-e", f"stopifnot(requireNamespace('{name}', quietly = TRUE))", folder=folder).returncode:
-            pytest.skip(f"R has no package {name}")
+        if not has_package(name, folder):
+            absent(f"R has no package {name}")
     done = run_r("R", "CMD", "INSTALL", "--no-docs", "-l", str(folder), str(PACKAGE), folder=folder)
     assert done.returncode == 0, done.stderr
     return folder
@@ -58,11 +71,32 @@ def test_its_own_tests_pass(library):
 
 
 @pytest.mark.slow
-def test_a_fit_stands_beside_lm(library):
-    done = run_r("Rscript", str(PACKAGE / "inst" / "examples" / "beside_lm.R"), folder=library)
+def test_a_fit_stands_beside_lm(library, tmp_path):
+    script = str(PACKAGE / "inst" / "examples" / "beside_lm.R")
+    done = run_r("Rscript", script, str(tmp_path), folder=library)
     assert done.returncode == 0, done.stderr
     assert re.search(r"lm +smoker", done.stdout)
     assert re.search(r"private +smoker", done.stdout)
+    if has_package("flextable", library):
+        (grid,) = docx.Document(tmp_path / "beside_lm.docx").tables
+        assert [cell.text for cell in grid.rows[1].cells] == ["", "lm, not private", "dp_lm, epsilon 1"]
+        assert [row.cells[0].text for row in grid.rows][2:] == ["age", "smoker", "visits", "Records"]
+
+
+@pytest.mark.slow
+def test_the_notebook_runs(library, tmp_path):
+    """The vignette, as a notebook of R: every chunk, with the one error that it shows."""
+    if not has_package("knitr", library):
+        absent("R has no package knitr")
+    notebook, made = PACKAGE / "vignettes" / "dpsparse.Rmd", tmp_path / "made.md"
+    script = f'knitr::opts_knit$set(base.dir = "{tmp_path}/"); knitr::knit("{notebook}", "{made}", quiet = TRUE)'
+    done = run_r("Rscript", "-e", script, folder=library)
+    assert done.returncode == 0, done.stdout + done.stderr
+    text = made.read_text()
+    assert re.findall(r"^## Error.*", text, re.M) == re.findall(r"^## Error: 'scale' in the formula may.*", text, re.M)
+    assert text.count("'scale' in the formula may read other records") == 1
+    assert "Differentially private: epsilon 1" in text
+    assert [*tmp_path.glob("figure/*.png")]
 
 
 @pytest.mark.slow

@@ -12,16 +12,18 @@
 #' @examples
 #' if (dp_available()) dp_plan(10000, 20, 3, epsilon = 1)
 dp_plan <- function(n, d, sparsity, epsilon = 1, delta = NULL, ...) {
+  unit <- ""
   at <- function(each) {
     plan <- .python$dpsparse$plan(as.integer(n), as.integer(d), as.integer(sparsity), each, delta, ...)
     number <- function(name) reticulate::py_to_r(plan[[name]])
+    unit <<- number("unit")
     data.frame(
       epsilon = each, expected.error = number("expected_error"), smallest.effect = number("smallest_effect"),
       interval.width = number("interval_width")
     )
   }
   rows <- lapply(sort(unique(c(0.1, 0.25, 0.5, 1, 2, 4, epsilon))), at)
-  structure(do.call(rbind, rows), class = c("dp_plan", "data.frame"), epsilon = epsilon)
+  structure(do.call(rbind, rows), class = c("dp_plan", "data.frame"), epsilon = epsilon, unit = unit)
 }
 
 #' @rdname dp_plan
@@ -30,11 +32,13 @@ plot.dp_plan <- function(x, ...) {
   found <- is.finite(x$smallest.effect)
   heights <- c(x$expected.error, x$smallest.effect[found])
   graphics::plot(x$epsilon, x$expected.error,
-    log = "xy", type = "l", ylim = range(heights), xlab = "epsilon", ylab = "units of the noise", ...
+    log = "xy", type = "l", ylim = range(heights), xlab = "epsilon", ylab = attr(x, "unit"), ...
   )
   graphics::lines(x$epsilon[found], x$smallest.effect[found], lty = 2)
   graphics::abline(v = attr(x, "epsilon"), lty = 3)
-  graphics::legend("topright", c("expected error", "minimum detectable effect"), lty = 1:2, bty = "n")
+  graphics::legend("topright", c("expected error", "minimum detectable effect"),
+    lty = 1:2, bg = "white", box.col = "white", inset = 0.02
+  )
   invisible(x)
 }
 

@@ -5,9 +5,12 @@
 #' categories there are is learned within the guarantee, and levels of factors are not read.
 #'
 #' @param formula A response and features, such as `cost ~ age + region`, or `cost ~ .`. Terms may be
-#'   row-wise functions of columns, such as `log1p(income)` or `I(age^2)`. What would read other
-#'   records, such as `scale` or `poly`, is refused.
-#' @param data A data frame, one row for each person.
+#'   row-wise functions of columns, such as `log1p(income)` or `I(age^2)`, products `a:b` and `a * b`,
+#'   and splines with public knots, `bs(age, knots = c(30, 50, 70), lower = 0, upper = 110)`. What
+#'   would read other records, such as `scale` or `poly`, is refused.
+#' @param data A data frame, one row for each person, or with a column that says whose each row is.
+#' @param person The name of that column; `NULL` where each row is a person. The guarantee is to a
+#'   person with all their rows.
 #' @param epsilon,delta The guarantee; `NULL` for a delta of `n^-1.1`.
 #' @param sparsity The number of columns to select, or `"auto"`.
 #' @param estimand `"mean"`, as least squares, or `"typical"`, as Huber's robust regression.
@@ -26,13 +29,13 @@
 #'   print(fit)
 #' }
 dp_lm <- function(formula, data, epsilon = 1, delta = NULL, sparsity = 5, estimand = c("mean", "typical"),
-                  ledger = NULL, dataset = NULL, ...) {
-  parsed <- .model_columns(formula, data)
+                  person = NULL, ledger = NULL, dataset = NULL, ...) {
+  parsed <- .with_column(.model_columns(formula, data), data, person)
   estimator <- .python$dpsparse$PrivateSparseRegressor(
     epsilon = epsilon, delta = delta, sparsity = .sparsity(sparsity), estimand = match.arg(estimand),
     ledger = ledger, dataset = dataset, ...
   )
-  .fitted(estimator, parsed, NULL, match.call(), "dp_lm")
+  .fitted(estimator, parsed, match.call(), "dp_lm", person = person)
 }
 
 #' Fit a private sparse logistic or Poisson regression
@@ -58,7 +61,7 @@ dp_lm <- function(formula, data, epsilon = 1, delta = NULL, sparsity = 5, estima
 #'   tidy(fit, exponentiate = TRUE)
 #' }
 dp_glm <- function(formula, data, family = stats::binomial, positive = NULL, exposure = NULL, epsilon = 1,
-                   delta = NULL, sparsity = 5, ledger = NULL, dataset = NULL, ...) {
+                   delta = NULL, sparsity = 5, person = NULL, ledger = NULL, dataset = NULL, ...) {
   if (is.character(family)) family <- get(family, mode = "function", envir = asNamespace("stats"))
   if (is.function(family)) family <- family()
   known <- list(
@@ -67,15 +70,40 @@ dp_glm <- function(formula, data, family = stats::binomial, positive = NULL, exp
   if (is.null(known)) {
     stop("family must be binomial or poisson with its usual link; dp_lm is for numbers", call. = FALSE)
   }
-  parsed <- .model_columns(formula, data)
-  if (!is.null(exposure)) {
-    if (!exposure %in% names(data)) stop("data has no column '", exposure, "'", call. = FALSE)
-    parsed$columns[[exposure]] <- data[[exposure]]
-  }
+  parsed <- .with_column(.with_column(.model_columns(formula, data), data, exposure), data, person)
   estimator <- .python$dpsparse[[known]](
     epsilon = epsilon, delta = delta, sparsity = .sparsity(sparsity), ledger = ledger, dataset = dataset, ...
   )
-  .fitted(estimator, parsed, positive, match.call(), c("dp_glm", "dp_lm"), exposure)
+  .fitted(estimator, parsed, match.call(), c("dp_glm", "dp_lm"),
+    positive = positive, exposure = exposure, person = person
+  )
+}
+
+#' Fit a private regression of a cost, in two parts
+#'
+#' Costs, claims and donations are mostly 0 and otherwise positive. One fit has both parts: whether
+#' there is any, as a logistic regression, and how much where there is, as least squares. Effects are
+#' average marginal effects on the overall mean.
+#'
+#' @inheritParams dp_lm
+#' @param ... Further parameters of `PrivateSparseTwoPartRegressor` in Python.
+#' @return An object of class `dp_lm`, whose entries `whether`, of class `dp_glm`, and `how.much` are
+#'   the two parts, with the same methods.
+#' @export
+#' @examples
+#' if (dp_available()) {
+#'   set.seed(1)
+#'   people <- data.frame(age = rnorm(5000, 50, 15))
+#'   people$cost <- (runif(5000) < plogis(0.05 * (people$age - 50))) * (100 + 5 * people$age + rexp(5000, 0.01))
+#'   fit <- dp_two_part(cost ~ age, people, epsilon = 2, sparsity = 1)
+#'   tidy(fit$whether, exponentiate = TRUE)
+#' }
+dp_two_part <- function(formula, data, epsilon = 1, delta = NULL, sparsity = 5, ledger = NULL, dataset = NULL, ...) {
+  parsed <- .model_columns(formula, data)
+  estimator <- .python$dpsparse$PrivateSparseTwoPartRegressor(
+    epsilon = epsilon, delta = delta, sparsity = .sparsity(sparsity), ledger = ledger, dataset = dataset, ...
+  )
+  .fitted(estimator, parsed, match.call(), "dp_lm")
 }
 
 .sparsity <- function(sparsity) if (is.numeric(sparsity)) as.integer(sparsity) else sparsity
@@ -97,10 +125,8 @@ dp_glm <- function(formula, data, family = stats::binomial, positive = NULL, exp
   call
 }
 
-.fitted <- function(estimator, parsed, positive, call, class, exposure = NULL) {
-  table <- .python$dpsparse$read_table(
-    .as_frame(parsed$columns), parsed$target, positive = positive, exposure = exposure
-  )
+.fitted <- function(estimator, parsed, call, class, ...) {
+  table <- .python$dpsparse$read_table(.as_frame(parsed$columns), parsed$target, ...)
   estimator$fit(table)
   .from_python(estimator$released_, .bare(call), class)
 }
@@ -114,7 +140,7 @@ dp_glm <- function(formula, data, family = stats::binomial, positive = NULL, exp
   entries <- tryCatch(unlist(reticulate::py_to_r(model$vcov()$to_numpy()$tolist())), error = function(refused) NA_real_)
   covariance <- matrix(entries, nrow(effects), nrow(effects))
   dimnames(covariance) <- list(effects$term, effects$term)
-  structure(
+  fit <- structure(
     list(
       call = call, effects = effects, glance = .as_data_frame(model$glance()), vcov = covariance,
       ratio = reticulate::py_to_r(model$ratio), summary = reticulate::py_to_r(model$summary()),
@@ -123,6 +149,11 @@ dp_glm <- function(formula, data, family = stats::binomial, positive = NULL, exp
     ),
     class = class
   )
+  if (!is.null(reticulate::py_to_r(model$parts))) {
+    fit$whether <- .from_python(model$parts$whether, class = c("dp_glm", "dp_lm"))
+    fit$how.much <- .from_python(model$parts$how_much)
+  }
+  fit
 }
 
 # A frame of pandas, column by column: None becomes NA.

@@ -86,7 +86,7 @@ tidy.dp_lm <- function(x, conf.int = FALSE, conf.level = 0.95, exponentiate = FA
 glance.dp_lm <- function(x, ...) {
   given <- x$glance
   frame <- data.frame(
-    nobs = as.integer(given$nobs), epsilon = given$epsilon, delta = given$delta, n.features = given$n_features,
+    nobs = as.integer(given$nobs), people = as.integer(given$people), epsilon = given$epsilon, delta = given$delta, n.features = given$n_features,
     n.selected = given$n_selected, n.significant = given$n_significant, intercept = given$intercept
   )
   if (!is.na(given$spread_explained)) frame$spread.explained <- given$spread_explained
@@ -102,8 +102,8 @@ predict.dp_lm <- function(object, newdata, type = "response", ...) {
   needed <- lapply(object$columns, function(name) {
     if (name %in% names(newdata)) as.name(name) else str2lang(name)
   })
-  lapply(needed, .check_row_wise)
-  columns <- lapply(needed, function(term) eval(term, newdata, baseenv()))
+  lapply(needed, .check_term)
+  columns <- lapply(needed, .value, data = newdata)
   names(columns) <- object$columns
   # Without any effect a column tells the number of records.
   if (!length(columns)) columns <- list(record = seq_len(nrow(newdata)))
@@ -119,21 +119,36 @@ augment.dp_lm <- function(x, data = NULL, newdata = data, ...) {
   newdata
 }
 
+# A name on at most three lines: of a longer one the beginning and the end, which tells categories apart.
+.shown_label <- function(name, width = 28, most = 3) {
+  for (letters in seq(width * most, width)) {
+    end <- (letters - 3) %/% 2
+    long <- nchar(name) > letters
+    short <- if (long) paste0(substr(name, 1, letters - 3 - end), "...", substring(name, nchar(name) - end + 1)) else name
+    # Words that are longer than a line are broken.
+    pieces <- unlist(lapply(strwrap(short, width + 1), function(line) {
+      substring(line, seq(1, nchar(line), width), pmin(seq(width, nchar(line) + width - 1, width), nchar(line)))
+    }))
+    if (length(pieces) <= most) return(paste(pieces, collapse = "\n"))
+  }
+  paste(pieces[seq_len(most)], collapse = "\n")
+}
+
 #' @rdname dp-methods
 #' @export
 plot.dp_lm <- function(x, ...) {
   frame <- tidy(x, conf.int = TRUE, exponentiate = !is.null(x$ratio))
   if (!nrow(frame)) stop("the model has no effect to draw", call. = FALSE)
-  labels <- vapply(frame$term, function(term) paste(strwrap(term, 28), collapse = "\n"), "")
-  long <- nchar(labels) > 90
-  labels[long] <- paste0(substr(labels[long], 1, 89), "...")
-  lines <- unlist(lapply(strsplit(labels, "\n"), nchar))
-  old <- graphics::par(mar = c(4, 2 + 0.45 * max(lines), 1, 1))
+  labels <- vapply(frame$term, .shown_label, "")
+  lines <- strsplit(labels, "\n")
+  old <- graphics::par(mar = c(4, 2 + 0.45 * max(unlist(lapply(lines, nchar))), 1, 1))
   on.exit(graphics::par(old))
-  places <- rev(seq_len(nrow(frame)))
+  # Each label is in the middle of as many lines as it takes, whatever the others take.
+  heights <- lengths(lines) + 0.7
+  places <- sum(heights) - cumsum(heights) + heights / 2
   ends <- range(frame$estimate, frame$conf.low, frame$conf.high, as.numeric(!is.null(x$ratio)), na.rm = TRUE)
   graphics::plot(frame$estimate, places,
-    xlim = ends, ylim = c(0.5, nrow(frame) + 0.5), yaxt = "n", ylab = "", log = if (is.null(x$ratio)) "" else "x",
+    xlim = ends, ylim = c(0, sum(heights)), yaxt = "n", ylab = "", log = if (is.null(x$ratio)) "" else "x",
     xlab = if (is.null(x$ratio)) "effect, 95 % interval" else paste0(x$ratio, ", 95 % interval"),
     pch = ifelse(is.na(frame$conf.low), 4, 19), ...
   )

@@ -1,6 +1,7 @@
 """How a table of effects is written: Markdown, LaTeX and Word."""
 
 import io
+import math
 import re
 import unicodedata
 import zipfile
@@ -36,6 +37,8 @@ _WORD_LABELS, _WIDE_LABELS = 0.35, 0.22
 _LATEX_LINE, _WORD_LINE = 75, 60
 # What the room between two columns takes, in letters.
 _BETWEEN = 2.7
+# The sizes of its letters, in points, and the width of a wide letter in these.
+_USUAL_SIZE, _LEAST_SIZE, _LETTER_WIDTH = 9.0, 6.0, 0.62
 # The width of a rule there, in eighths of a point.
 _RULE = "6"
 
@@ -89,11 +92,11 @@ def rows_of(line: "Line") -> Iterator[list[str]]:
         yield ["" if k else line.label, *(each[k] if k < len(each) else "" for each in cells)]
 
 
-def _letters(table: "EffectTable") -> float:
-    """About how many letters wide the columns of numbers are."""
+def _letters(table: "EffectTable") -> list[float]:
+    """About how many letters wide each column of numbers is."""
     lines = [table.headings, table.measures, *(line.cells for line in (*table.lines, *table.facts))]
     columns = zip(*(cells for cells in lines if cells), strict=True)
-    return sum(_BETWEEN + max(len(part) for cell in column for part in cell.split("\n")) for column in columns)
+    return [_BETWEEN + max(len(part) for cell in column for part in cell.split("\n")) for column in columns]
 
 
 def as_markdown(table: "EffectTable") -> str:
@@ -122,7 +125,7 @@ def as_latex(table: "EffectTable") -> str:
     is_folded = longest > _LONG_LABEL
     first = f"p{{{_FOLDED_WIDTH}\\linewidth}}" if is_folded else "l"
     end = "\\tabularnewline" if is_folded else "\\\\"
-    is_wide = _letters(table) + (_FOLDED_WIDTH * _LATEX_LINE if is_folded else longest) > _LATEX_LINE
+    is_wide = sum(_letters(table)) + (_FOLDED_WIDTH * _LATEX_LINE if is_folded else longest) > _LATEX_LINE
 
     def row(label: str, cells: Sequence[str], is_level: bool = False) -> str:
         name = _escaped(label, _LATEX)
@@ -193,7 +196,7 @@ def as_word(table: "EffectTable", stream: IO[bytes]) -> None:
 
     document = docx.Document()
     page: Any = document.sections[0]
-    is_wide = _letters(table) > _WORD_LINE
+    is_wide = sum(_letters(table)) > _WORD_LINE
     if is_wide:
         page.orientation = WD_ORIENT.LANDSCAPE
         page.page_width, page.page_height = page.page_height, page.page_width
@@ -202,13 +205,16 @@ def as_word(table: "EffectTable", stream: IO[bytes]) -> None:
     caption.paragraph_format.keep_with_next = True
     # Empty cells are as high as their style, so it has the size of the others.
     style: Any = document.styles.add_style("Cell", WD_STYLE_TYPE.PARAGRAPH)
-    style.font.size, style.paragraph_format.space_after = Pt(9), Pt(0)
+    style.paragraph_format.space_after = Pt(0)
     grid: Any = document.add_table(rows=0, cols=1 + len(table.headings))
     width = page.page_width - page.left_margin - page.right_margin
     first = int((_WIDE_LABELS if is_wide else _WORD_LABELS) * width)
     widths = [first, *[(width - first) // len(table.headings)] * len(table.headings)]
     for column, each in zip(grid.columns, widths, strict=True):
         column.width = each
+    # So small that no interval is broken, and no smaller than can be read.
+    fits = widths[-1] / Pt(1) / (_LETTER_WIDTH * max(_letters(table)))
+    style.font.size = Pt(max(_LEAST_SIZE, min(_USUAL_SIZE, math.floor(2 * fits) / 2)))
 
     def add(label: str, cells: Sequence[str], is_level: bool = False) -> None:
         for place, (cell, text) in enumerate(zip(grid.add_row().cells, [label, *cells], strict=True)):

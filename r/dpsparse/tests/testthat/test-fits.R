@@ -79,6 +79,52 @@ test_that("counts have rate ratios", {
   expect_gt(cor(predict(counts, people), people$years), 0.5)
 })
 
+test_that("rows of a person count together", {
+  visits <- people[rep(seq_len(2000), 2), ]
+  visits$patient <- rep(sprintf("p%04d", seq_len(2000)), 2)
+  by_person <- suppressWarnings(dp_lm(cost ~ age + smoker, visits,
+    person = "patient", epsilon = 8, sparsity = 2, random_state = 1L
+  ))
+  expect_equal(c(nobs(by_person), glance(by_person)$people), c(4000, 2000))
+  expect_false("patient" %in% by_person$columns)
+  expect_error(dp_lm(cost ~ age, people, person = "nobody"), "no column 'nobody'")
+})
+
+test_that("a cost has two parts", {
+  people$claim <- ifelse(runif(n) < plogis(people$smoker), 500 + 300 * people$smoker + 50 * rexp(n), 0)
+  claims <- suppressWarnings(dp_two_part(claim ~ smoker + age, people, epsilon = 8, sparsity = 1, random_state = 1L))
+  expect_equal(class(claims$whether), c("dp_glm", "dp_lm"))
+  expect_equal(claims$whether$ratio, "odds ratio")
+  expect_equal(unname(sqrt(diag(vcov(claims)))), tidy(claims)$std.error)
+  expect_equal(unname(coef(claims$how.much)["smoker"]), 300, tolerance = 0.2)
+  expect_gt(cor(predict(claims, people), people$smoker), 0.9)
+  path <- tempfile(fileext = ".json")
+  dp_save(claims, path)
+  expect_equal(tidy(dp_load(path)$whether), tidy(claims$whether))
+})
+
+# As the pages of modelsummary ("Adding new models") and of gtsummary's broom.helpers document them.
+test_that("tidy and glance are what modelsummary and gtsummary ask for", {
+  for (model in list(fit, odds)) {
+    rows <- tidy(model, conf.int = TRUE, conf.level = 0.9, exponentiate = FALSE)
+    expect_s3_class(rows, "data.frame")
+    expect_type(rows$term, "character")
+    expect_false(anyDuplicated(rows$term) > 0)
+    for (name in c("estimate", "std.error", "statistic", "p.value", "conf.low", "conf.high")) {
+      expect_type(rows[[name]], "double")
+    }
+    expect_equal(names(coef(model)), rows$term)
+    expect_equal(dimnames(vcov(model)), list(rows$term, rows$term))
+    facts <- glance(model)
+    expect_equal(nrow(facts), 1)
+    expect_true(all(vapply(facts, is.numeric, TRUE)))
+    expect_equal(facts$nobs, nobs(model))
+  }
+  skip_if_not_installed("broom")
+  expect_equal(broom::tidy(fit), tidy(fit))
+  expect_equal(broom::glance(fit), glance(fit))
+})
+
 test_that("a model survives files and saveRDS", {
   path <- tempfile(fileext = ".json")
   dp_save(fit, path)
