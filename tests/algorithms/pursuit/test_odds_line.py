@@ -69,4 +69,4 @@ def test_given_units_of_many_features_are_checked_in_larger_tables_only():
     assert few.size > c.CHECK_UNITS_FROM
     assert decisions.learns_units(few)
     assert not decisions.learns_units(many)
-    assert decisions.learns_units(PublicFacts(100_000, 60, 60, 0.01, family=BINOMIAL))
+    assert decisions.learns_units(PublicFacts(200_000, 60, 60, 0.01, family=BINOMIAL))
