@@ -299,7 +299,8 @@ def raw_data(table: Any, target: str | None, bounds: Bounds, formula: str | None
     if formula is None:
         assert target is not None, "a table without a formula has a target"
         return RawData(table, target, bounds, kinds)
-    declared = {**table.declared, **bounds.kinds(table.names), **kinds}
+    categorical = dict.fromkeys(table.categorical if isinstance(table, FrameTable) else (), Kind.text)
+    declared = {**table.declared, **categorical, **bounds.kinds(table.names), **kinds}
     texts = [name for name in table.names if isinstance(table, FrameTable) and name not in declared]
     read = read_formula(formula, table.names, declared, text_types=texts)
     if target not in (None, read.target):

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from scipy.interpolate import BSpline
 
@@ -30,8 +31,8 @@ DATA = pd.DataFrame(
 )
 SPLINE = "bs(age, knots=[30, 50, 70], lower=0, upper=110)"
 FORMULA = (
-    "log(cost) ~ age*smoker + region*sex + C(grade) + sqrt(`annual income`) + I((age - 50) / 15) + I(age >= 65)"
-    f" + age:I(sex == 'm') + age:region + {SPLINE}"
+    "log(cost) ~ age*smoker + region + sex + C(region):C(sex) + C(grade) + sqrt(`annual income`) + I((age - 50) / 15)"
+    f" + I(age >= 65) + age:I(sex == 'm') + age:region + {SPLINE}"
 )
 
 
@@ -172,12 +173,28 @@ def test_mistakes_are_named_in_one_line(formula, message):
 
 def test_in_a_file_nothing_tells_numbers_from_categories(tmp_path):
     DATA.to_csv(tmp_path / "people.csv", index=False)
-    with pytest.raises(ValueError, match=r"C\(\.\.\.\) for categories, or I\(age \* sex\) for numbers"):
+    with pytest.raises(ValueError, match=r"C\(\.\.\.\) for categories, and I\(age \* sex\) for numbers"):
         read_table(tmp_path / "people.csv", formula="cost ~ age*sex")
     for formula, schema in (("cost ~ age*C(sex)", None), ("cost ~ age*sex", {"age": "number", "sex": ["f", "m"]})):
         assert list(read_table(tmp_path / "people.csv", formula=formula, schema=schema).products) == [
             Product("age", "sex")
         ]
+
+
+def test_in_a_frame_texts_are_categories_beside_numbers():
+    texts = DATA.astype(str)
+    for formula in ("cost ~ age*sex", "cost ~ age*C(sex)", "cost ~ sex*region"):
+        with pytest.raises(ValueError, match=r"and schema=\{.*: 'number'\} for numbers"):
+            read_table(texts, formula=formula)
+    for data, schema in (
+        (DATA, None),
+        (texts, {"age": "number"}),
+        (texts.astype({"sex": "category"}), {"age": "number"}),
+    ):
+        assert list(read_table(data, formula="cost ~ age*sex", schema=schema).products) == [Product("age", "sex")]
+    both = DATA.astype({"sex": "category", "region": "category"})
+    for data in (both, pl.from_pandas(both), pa.Table.from_pandas(both)):
+        assert read_table(data, formula="cost ~ sex:region").columns == ["sex:region"]
 
 
 def test_all_other_columns_are_a_dot_and_frames_of_polars_are_read():
@@ -193,3 +210,25 @@ def test_people_and_exposures_are_no_terms():
             read_table(DATA, formula="cost ~ age + grade", **{beside: "grade"})
     with pytest.raises(ValueError, match="response of the formula"):
         read_table(DATA, "age", formula="cost ~ grade")
+
+
+def as_arrow(last):
+    types = {
+        "grade": pa.int64(),
+        "smoker": pa.bool_(),
+        "joined": pa.date32(),
+        "region": pa.string(),
+        "cost": pa.bool_(),
+    }
+    return pa.table({name: pa.array([None] * 4 + [last.get(name)], kind) for name, kind in types.items()})
+
+
+@pytest.mark.parametrize("library", [lambda table: table, pl.from_arrow], ids=["arrow", "polars"])
+def test_kinds_are_the_declared_ones_whatever_the_cells_are(library):
+    """A kind that follows the cells decides how all of them are read, for which no release pays."""
+    last = {"grade": 2, "smoker": True, "joined": 10**7, "region": "north", "cost": True}
+    formula = "cost ~ smoker*region + C(grade):C(region) + joined + I(grade**2) + I(region == 'north')"
+    empty, full = (read_table(library(as_arrow(cells)), formula=formula) for cells in ({}, last))
+    assert (empty.declared, empty.columns, empty.formula) == (full.declared, full.columns, full.formula)
+    for name in empty.columns:
+        assert (empty.table.class_counts([name])[0, 0], full.table.class_counts([name])[0, 0]) == (5, 4)

@@ -174,6 +174,11 @@ def _written(term: Sequence[_Factor]) -> str:
     return ":".join(f"`{text}`" if needs else text for text, needs in plain)
 
 
+def _is_marked(factor: _Factor) -> bool:
+    """Whether a factor is C(column)."""
+    return not factor[1] and category_of(factor[0]) is not None
+
+
 class _Reading:
     """The terms of a formula, one after another."""
 
@@ -242,20 +247,24 @@ class _Reading:
     def _is_category(self, name: str, term: Sequence[_Factor]) -> bool:
         """Whether a column in a product is one of categories, by its public kind, or its type.
 
-        Of other columns C(...) tells: where one factor is marked by it, a bare name is a number.
+        A column of text beside a number is one of categories: beside others it may be numbers as text. Of columns
+        without a type C(...) tells: where one factor is marked by it, a bare name is a number.
         """
         kind = self._kinds.get(self._column(name))
         if kind is not None:
             return Kind(kind) == Kind.text
-        if name in self._text_types:
-            return True
-        if not any(not is_name and category_of(text) is not None for text, is_name in term):
-            written = _written(term)
+        is_text = name in self._text_types
+        if not any(self._is_number(factor) if is_text else _is_marked(factor) for factor in term):
+            remedy = f"schema={{{name!r}: 'number'}}" if is_text else f"I({_written(term).replace(':', ' * ')})"
             raise FileError(
-                f"formula: nothing public says which factors of {written} are numbers and which categories: write "
-                f"C(...) for categories, or I({written.replace(':', ' * ')}) for numbers"
+                f"formula: nothing public says which factors of {_written(term)} are numbers and which categories: "
+                f"write C(...) for categories, and {remedy} for numbers"
             )
-        return False
+        return is_text
+
+    def _is_number(self, factor: _Factor) -> bool:
+        text, is_name = factor
+        return Kind(self._kinds.get(text, Kind.text)) != Kind.text if is_name else not _is_marked(factor)
 
     def _category(self, text: str) -> str | None:
         category = category_of(text)
