@@ -31,8 +31,8 @@ DATA = pd.DataFrame(
 )
 SPLINE = "bs(age, knots=[30, 50, 70], lower=0, upper=110)"
 FORMULA = (
-    "log(cost) ~ age*smoker + region + sex + C(region):C(sex) + C(grade) + sqrt(`annual income`) + I((age - 50) / 15)"
-    f" + I(age >= 65) + age:I(sex == 'm') + age:region + {SPLINE}"
+    "np.log(cost) ~ age*smoker + region + sex + C(region):C(sex) + C(grade) + sqrt(`annual income`)"
+    f" + I((age - 50) / 15) + I(age >= 65) + age:I(sex == 'm') + age:region + {SPLINE}"
 )
 
 
@@ -48,7 +48,7 @@ def test_terms_are_what_they_say():
         *("I((age - 50) / 15)", "I(age >= 65)", "age:I(sex == 'm')", *splines),
     ]
     assert list(data.products) == [Product("age", "region")]
-    assert data.target == "log(cost)"
+    assert data.target == "np.log(cost)"
     made = dict(
         zip(
             ("age:smoker", "sqrt(`annual income`)", "I((age - 50) / 15)", "I(age >= 65)", "age:I(sex == 'm')"),
@@ -65,7 +65,7 @@ def test_terms_are_what_they_say():
     np.testing.assert_array_equal(made["age:I(sex == 'm')"], DATA.age * (DATA.sex == "m"))
     assert data.table.texts("region:sex") == (DATA.region + ":" + DATA.sex).tolist()
     # A number below 0 has no logarithm: the response is missing there.
-    np.testing.assert_array_equal(np.isnan(numbers_of(data, "log(cost)")[0]), DATA.cost <= 0)
+    np.testing.assert_array_equal(np.isnan(numbers_of(data, "np.log(cost)")[0]), DATA.cost <= 0)
     assert {name: data.declared[name] for name in ("grade", "region", "region:sex")} == dict.fromkeys(
         ("grade", "region", "region:sex"), Kind.text
     )
@@ -160,6 +160,8 @@ def test_what_is_not_row_wise_is_refused_by_name(name):
         ("cost ~ I(C(grade))", "cannot be a part of arithmetic"),
         ("cost ~ I(age.mean())", "row-wise"),
         ("cost ~ I([age])", "a term has columns"),
+        ('cost ~ Q("annual income")', "in backticks"),
+        ("cost ~ age + offset(log(age))", "exposure="),
         ("cost ~ cost + age", "response, and cannot be a feature"),
         ("C(grade) ~ age", "the response is one column"),
         ("cost + age ~ sex", "the response is one column"),
@@ -183,7 +185,7 @@ def test_in_a_file_nothing_tells_numbers_from_categories(tmp_path):
 
 def test_in_a_frame_texts_are_categories_beside_numbers():
     texts = DATA.astype(str)
-    for formula in ("cost ~ age*sex", "cost ~ age*C(sex)", "cost ~ sex*region"):
+    for formula in ("cost ~ age*sex", "cost ~ age*C(sex)", "cost ~ sex:region"):
         with pytest.raises(ValueError, match=r"and schema=\{.*: 'number'\} for numbers"):
             read_table(texts, formula=formula)
     for data, schema in (
@@ -192,8 +194,8 @@ def test_in_a_frame_texts_are_categories_beside_numbers():
         (texts.astype({"sex": "category"}), {"age": "number"}),
     ):
         assert list(read_table(data, formula="cost ~ age*sex", schema=schema).products) == [Product("age", "sex")]
-    both = DATA.astype({"sex": "category", "region": "category"})
-    for data in (both, pl.from_pandas(both), pa.Table.from_pandas(both)):
+    both = texts.astype({"sex": "category", "region": "category"})
+    for data in (DATA, both, pl.from_pandas(both), pa.Table.from_pandas(both)):
         assert read_table(data, formula="cost ~ sex:region").columns == ["sex:region"]
 
 

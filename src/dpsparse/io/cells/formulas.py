@@ -174,11 +174,6 @@ def _written(term: Sequence[_Factor]) -> str:
     return ":".join(f"`{text}`" if needs else text for text, needs in plain)
 
 
-def _is_marked(factor: _Factor) -> bool:
-    """Whether a factor is C(column)."""
-    return not factor[1] and category_of(factor[0]) is not None
-
-
 class _Reading:
     """The terms of a formula, one after another."""
 
@@ -247,24 +242,21 @@ class _Reading:
     def _is_category(self, name: str, term: Sequence[_Factor]) -> bool:
         """Whether a column in a product is one of categories, by its public kind, or its type.
 
-        A column of text beside a number is one of categories: beside others it may be numbers as text. Of columns
-        without a type C(...) tells: where one factor is marked by it, a bare name is a number.
+        Of columns without a type C(...) tells: where one factor is marked by it, a bare name is a number. Columns of a
+        frame that is all text may be numbers.
         """
         kind = self._kinds.get(self._column(name))
         if kind is not None:
             return Kind(kind) == Kind.text
         is_text = name in self._text_types
-        if not any(self._is_number(factor) if is_text else _is_marked(factor) for factor in term):
+        marked = any(not is_name and category_of(text) is not None for text, is_name in term)
+        if is_text or not marked:
             remedy = f"schema={{{name!r}: 'number'}}" if is_text else f"I({_written(term).replace(':', ' * ')})"
             raise FileError(
                 f"formula: nothing public says which factors of {_written(term)} are numbers and which categories: "
                 f"write C(...) for categories, and {remedy} for numbers"
             )
-        return is_text
-
-    def _is_number(self, factor: _Factor) -> bool:
-        text, is_name = factor
-        return Kind(self._kinds.get(text, Kind.text)) != Kind.text if is_name else not _is_marked(factor)
+        return False
 
     def _category(self, text: str) -> str | None:
         category = category_of(text)
