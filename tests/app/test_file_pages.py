@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from made_up_people import people
 
 from dpsparse import plan
-from dpsparse.app.column_form import Row
+from dpsparse.app.column_form import KNOWN, Row
 from dpsparse.app.draft_forecast import forecast
 from dpsparse.app.glossary import TERMS
 from dpsparse.app.settings import Settings, read_settings, settings_of
@@ -272,15 +272,31 @@ def test_names_of_columns_are_text_and_nothing_else(client, work, data, tmp_path
 
 
 def test_types_are_shown_only_where_a_schema_declares_them(client, data):
-    pd.DataFrame({"age": [1.5, 2.5], "name": ["a", "b"], "cost": [1, 2]}).to_parquet(data / "typed.parquet")
+    table = {"age": [1.5, 2.5], "name": ["a", "b"], "cost": [1, 2], "ill": [True, False], "grade": ["x", "y"]}
+    table["seen"] = pd.to_datetime(["2024-01-01", "2024-01-02"])
+    pd.DataFrame(table).astype({"grade": "category"}).assign(spent=[[1], [2]]).to_parquet(data / "typed.parquet")
     client.choose("typed.parquet")
-    rows = re.findall(r'<th scope="row">(.*?)</th>\s*<td>(.*?)</td>', client.get("/columns").text)
-    assert dict(rows) == {"age": "number", "name": "text", "cost": "number"}
+    page = client.get("/columns").text
+    rows = re.findall(r'<th scope="row">(.*?)</th>\s*<td>(.*?)(?: <small>declared: (.*?)</small>)?</td>', page)
+    assert {name: kind for name, kind, _ in rows} == {
+        **{"age": "number", "name": "text", "cost": "number", "ill": "true or false", "grade": "text"},
+        **{"seen": "date", "spent": "to be learned"},
+    }
+    types = {name: declared for name, _, declared in rows}
+    assert (types["age"], types["cost"], types["ill"], types["spent"]) == ("double", "int64", "bool", "")
+    assert "declares the kinds of 6 of its 7 columns" in page
+    # Of a text nobody knows a range, and of the truth no categories.
+    choices = re.findall(r'aria-label="what is known of (.*?)">(.*?)</select>', page)
+    offered = {name: re.findall('value="(.*?)"', options) for name, options in choices}
+    assert (offered["name"], offered["ill"]) == (["learn", "categories"], ["learn", "share"])
+    assert offered["age"] == list(KNOWN)
     refused(client.columns("name"), "'name' is text, as the file declares")
     client.choose("people.csv")
-    rows = re.findall(r'<th scope="row">.*?</th>\s*<td>(.*?)</td>', client.get("/columns").text)
+    page = client.get("/columns").text
+    rows = re.findall(r'<th scope="row">.*?</th>\s*<td>(.*?)</td>', page)
     assert set(rows) == {"to be learned"}
     assert len(rows) == 50
+    assert "declares no kinds" in page
 
 
 def test_the_forecast_is_that_of_plan(client, work):

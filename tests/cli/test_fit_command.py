@@ -384,3 +384,30 @@ def test_a_file_of_another_program_is_to_be_saved_as_csv(folder, command, failed
     (folder / "book.XLSX").write_bytes(b"PK")
     told = failed(command, "book.XLSX", "--target", "cost", *["--epsilon", "1"] * (command != "convert"), "--out", "x")
     assert "book.XLSX: save the table as CSV in the program that made it, then give that file" in told
+
+
+def test_a_formula_names_the_target_and_the_terms(folder, capsys, people):
+    formula = "cost ~ smoker*C(region) + I(smoker + 1)"
+    main(["fit", "people.csv", "--formula", formula, "--epsilon", "6", "--sparsity", "2", "--out", "model.json"])
+    assert "3,000 records" in capsys.readouterr().out
+    model = load_model("model.json")
+    assert (model.target, model.formula.text) == (
+        "cost",
+        "cost ~ smoker + C(region) + smoker:C(region) + I(smoker + 1)",
+    )
+    people.drop(columns="cost").to_csv("new.csv", index=False)
+    main(["predict", "model.json", "new.csv", "--json"])
+    assert json.loads(capsys.readouterr().out)["predictions"] == model.predict(people).tolist()
+    # Refused before anything is spent.
+    for options, message in (
+        (["--formula", "cost ~ scale(smoker)"], "reads other records"),
+        (["--formula", "cost ~ smoker*region"], "C(...) for categories"),
+        (["--formula", "cost ~ smokr"], "did you mean 'smoker'"),
+        (["--formula", "cost ~ smoker", "--target", "region"], "the response of the formula is 'cost'"),
+    ):
+        with pytest.raises(SystemExit):
+            main(["fit", "people.csv", *options, "--epsilon", "1", "--out", "other.json"])
+        assert message in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["fit", "people.npy", "--formula", "cost ~ smoker", "--epsilon", "1", "--out", "other.json"])
+    assert "--formula needs a table" in capsys.readouterr().err

@@ -114,6 +114,7 @@ PUBLIC = (
     "{}: {} has columns of other types",
     "{}: {} has other columns",
     "{}={} must be",
+    "a table of cells must be",
     "formula",
     "{}: --formula needs a table",
     "schema",

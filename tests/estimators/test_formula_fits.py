@@ -1,8 +1,12 @@
 """Fits by a formula: one variable for a number times a category and for a spline, and predictions of new records."""
 
+import html
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import statsmodels.formula.api as smf
 
@@ -16,6 +20,10 @@ from dpsparse import (
     read_table,
     save_model,
 )
+from dpsparse.data.public_schema import read_schema
+from dpsparse.io.cells.grammar import Kind
+from dpsparse.report.deployment import unprotected
+from dpsparse.report.fit_page import fit_page
 
 RNG = np.random.default_rng(0)
 N = 6_000
@@ -78,8 +86,20 @@ def test_a_saved_model_makes_the_terms_of_new_records(products, tmp_path):
     expected = products.predict(PEOPLE)
     for same in (new, pl.from_pandas(new), str(tmp_path / "new.csv")):
         np.testing.assert_array_equal(again.predict(same), expected)
+    with pytest.raises(ValueError, match="columns go by name"):
+        again.predict(new[["age"]].to_numpy())
     with pytest.raises(ValueError, match="no column 'age'; the model needs"):
         again.predict(new.drop(columns="age"))
+
+
+def test_a_report_says_the_formula_and_how_to_fit_it_again(products):
+    page = html.unescape(fit_page(products.released_))
+    assert "terms of the formula cost ~ age + region + age:region + sex" in page
+    assert "age:region=south is age less its centre" in page
+    assert ".fit(X, formula='cost ~ age + region + age:region + sex')" in page
+    private = replace(products.released_, privacy=replace(products.privacy_, private=True))
+    assert "--formula 'cost ~ age + region + age:region + sex'" in html.unescape(fit_page(private))
+    assert "the formula (cost ~ age + region + age:region + sex)" in unprotected(private)
 
 
 def test_what_is_missing_or_new_has_the_effects_of_the_rest(products):
@@ -153,6 +173,9 @@ def test_an_evaluation_takes_what_read_table_gives():
         ),
         ((PEOPLE, PEOPLE.cost), {"schema": {"age": "numbre"}}, "schema: 'age' is 'numbre'; it must be one of"),
         ((PEOPLE, PEOPLE.cost), {"schema": {"sex": ["f"]}}, "at least two different texts"),
+        ((PEOPLE, PEOPLE.cost), {"schema": {"sex": complex}}, "it must be one of"),
+        ((PEOPLE, "cost ~ age"), {}, "give a formula as formula="),
+        ((pl.from_pandas(PEOPLE).lazy(), PEOPLE.cost), {}, r"X.collect\(\)"),
         ((PEOPLE, PEOPLE.cost), {"schema": ["age"]}, "schema must be a dict"),
         ((PEOPLE, PEOPLE.cost), {"progress": "yes"}, "progress='yes' must be True"),
     ],
@@ -161,6 +184,22 @@ def test_mistakes_are_refused_before_anything_is_spent(arguments, options, messa
     with pytest.raises(ValueError, match=message) as refused:
         regressor().fit(*arguments, **options)
     assert "\n" not in str(refused.value)
+
+
+def test_a_schema_takes_types_of_any_library():
+    types = {
+        **{"age": float, "sex": "category", "region": pd.CategoricalDtype(["north", "south"]), "years": pl.Float64},
+        **{"note": "string", "cost": np.dtype("float64"), "curved": pa.float32()},
+    }
+    kinds, known = read_schema(types, list(types))
+    assert {name: kind.value for name, kind in kinds.items()} == {
+        **dict.fromkeys(("age", "years", "cost", "curved"), "number"),
+        **dict.fromkeys(("sex", "region", "note"), "text"),
+    }
+    assert {name: each.categories for name, each in known.items()} == {"region": ("north", "south")}
+    assert read_schema({"on": pl.Date, "at": pa.timestamp("us"), "ill": bool}, ["on", "at", "ill"])[0] == {
+        **{"on": Kind.date_ymd, "at": Kind.date_ymd, "ill": Kind.boolean}
+    }
 
 
 def test_units_of_all_columns_and_formulas_exclude_each_other():

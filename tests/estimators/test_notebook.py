@@ -1,3 +1,4 @@
+import inspect
 import re
 from dataclasses import replace
 from html import unescape
@@ -7,11 +8,14 @@ import pandas as pd
 import pytest
 import sklearn
 
+import dpsparse
 from dpsparse import DPIHTH, PrivateSparseRegressor
 from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.model.privacy_html import record_html
 
+# Lines that a window shows.
+SCREEN = 40
 X, Y, _ = make_heavy_tailed(500, 5, 2, random_state=0)
 NAMED = pd.DataFrame(X, columns=["age", "<script>alert(1)</script>", "c", "d", "e"])
 MODELS = [PrivateSparseRegressor(sparsity=3, epsilon=2.0, **STANDARDIZED), DPIHTH(sparsity=2, epsilon=2.0)]
@@ -76,3 +80,10 @@ def test_a_seeded_record_says_so_first():
     shown = sklearn.clone(MODELS[1]).set_params(random_state=0).fit(X, Y).privacy_._repr_markdown_()
     assert shown.startswith("**NOT PRIVATE")
     assert "Nothing is guaranteed" in shown
+
+
+def test_help_fits_two_screens():
+    public = [getattr(dpsparse, name) for name in dpsparse.__all__ if name != "__version__"]
+    documented = [each for each in public if callable(each)]
+    documented += [each.fit for each in documented if hasattr(each, "fit")]
+    assert max(len(inspect.getdoc(each).splitlines()) for each in documented) <= 2 * SCREEN

@@ -28,7 +28,7 @@ def test_the_how_to_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     page = Path(__file__).parents[2] / "docs" / "scikit-learn.md"
     examples = re.findall(r"```python\n(.*?)```", page.read_text(), re.S)
-    assert len(examples) == 6
+    assert len(examples) == 7
     names = {}
     for example in examples:
         exec(compile(example, page.name, "exec"), names)

@@ -24,6 +24,8 @@ KNOWN = {
     "share": ("share of 1", "0.2"),
     "categories": ("categories", "north, south, east"),
 }
+# What may be known of a column whose kind the file declares; anything of others, also the categories of numbers.
+_FITTING = {"true or false": ("learn", "share"), "text": ("learn", "categories")}
 _PAIRS = {"range": ("low", "high"), "center": ("center", "scale")}
 _BETWEEN = re.compile(r"\s+to\s+|\s*[,;]\s*|\s+")
 
@@ -33,10 +35,16 @@ class Row:
     """A column on the form."""
 
     name: str
-    kind: str  # or "to be learned"
+    kind: str  # as the file declares it, or "to be learned"
     used: bool  # Whether it may be selected.
     known: str = "learn"  # a key of `KNOWN`
     value: str = ""  # What is known, as it was typed.
+
+    @property
+    def choices(self) -> dict[str, tuple[str, str]]:
+        """What may be known of a column of its kind, and what was chosen."""
+        fitting = (*_FITTING.get(self.kind, KNOWN), self.known)
+        return {key: words for key, words in KNOWN.items() if key in fitting}
 
     def entries(self) -> dict[str, Any]:
         """The entries of the column's section in a bounds file; FileError where they cannot be read."""
@@ -86,8 +94,35 @@ def rows_of(facts: "PublicFacts", settings: Settings) -> list[Row]:
     ]
 
 
+LEARNED = "to be learned"
+# Kinds that a file can declare, as people call them.
+_WORDS = {Kind.boolean.value: "true or false", Kind.date_ymd.value: "date"}
+
+
 def _kind(facts: "PublicFacts", name: str) -> str:
-    return facts.kinds.get(name, "to be learned").replace("_", " ")
+    kind = facts.kinds.get(name, LEARNED)
+    return _WORDS.get(kind, kind)
+
+
+def declares(facts: "PublicFacts") -> str:
+    """What the file declares of its columns, in a sentence.
+
+    Examples
+    --------
+    >>> from dpsparse.app.column_form import declares
+    >>> from dpsparse.app.draft_table import PublicFacts
+    >>> declares(PublicFacts(("age", "note"), 9, 9, {"age": "number"}))
+    'The file declares the kind of 1 of its 2 columns, which is taken as public; the others are learned.'
+    """
+    count, among = len(facts.kinds), len(facts.names)
+    if not count:
+        return "The file declares no kinds, as CSV files do: they are learned within the guarantee."
+    which = f"all {among}" if count == among else f"{count:,} of its {among:,}"
+    rest = "" if count == among else "; the others are learned"
+    return (
+        f"The file declares the kind{'' if count == 1 else 's'} of {which} columns, which "
+        f"{'is' if count == 1 else 'are'} taken as public{rest}."
+    )
 
 
 def _typed(entries: dict[str, Any] | None) -> tuple[str, str]:

@@ -19,6 +19,7 @@ class PublicFacts:
     n_records: int
     n_people: int  # that of records, unless a column says whose they are
     kinds: dict[str, str] = field(default_factory=dict, hash=False)  # How columns are read, where a schema declares it.
+    types: dict[str, str] = field(default_factory=dict, hash=False)  # The types of these columns, as the file has them.
 
 
 def public_facts(
@@ -53,7 +54,7 @@ def _facts(path: str, separator: str | None, encoding: str, person: str | None, 
     n_people = table.n_records
     if person in table.names:
         n_people = people_of(table.names_of(person), n_people).n_people
-    return PublicFacts(tuple(table.names), table.n_records, n_people, kinds)
+    return PublicFacts(tuple(table.names), table.n_records, n_people, kinds, dict(getattr(table, "types", {})))
 
 
 def within(path: str, opened: Path) -> Path:

@@ -10,7 +10,16 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from dpsparse.app.accuracy_page import planned_forecast
-from dpsparse.app.column_form import KNOWN, apply_pattern, chosen, response_of, rows_of, typed_response, typed_rows
+from dpsparse.app.column_form import (
+    KNOWN,
+    apply_pattern,
+    chosen,
+    declares,
+    response_of,
+    rows_of,
+    typed_response,
+    typed_rows,
+)
 from dpsparse.app.draft_forecast import shape_of
 from dpsparse.app.draft_table import tables_in, within
 from dpsparse.app.preview import preview_page
@@ -130,6 +139,7 @@ def columns_page(request: Request, error: str | None = None, form: FormData | No
         response, person = typed_response(form), str(form.get("person", ""))
         pattern = {key: str(form.get(f"pattern_{key}" if key != "pattern" else key, "")) for key in pattern}
     content: dict[str, Any] = {"rows": rows, "target": target, "response": response, "pattern": pattern, "known": KNOWN}
+    content |= {"declares": declares(facts), "types": facts.types}
     return page(request, "columns", step="columns", error=error, person=person, **content)
 
 

@@ -7,20 +7,20 @@ from dpsparse.io.bounds import ColumnBounds
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.schema import FileError, alternatives, is_name, quoted
 
-# Words of other libraries for the kinds of cells.
-_WORDS = {
-    **dict.fromkeys(["category", "string", "str", "object"], Kind.text),
-    **dict.fromkeys(["float", "int", "numeric", "float64", "int64"], Kind.number),
+# How the types of Python, NumPy, pandas, polars and Arrow begin.
+_TYPES = {
+    **dict.fromkeys(["category", "str", "utf8", "object", "large_string"], Kind.text),
+    **dict.fromkeys(["float", "int", "uint", "numeric", "double", "decimal"], Kind.number),
     "bool": Kind.boolean,
-    **dict.fromkeys(["date", "datetime"], Kind.date_ymd),
+    **dict.fromkeys(["date", "timestamp"], Kind.date_ymd),
 }
 
 
 def read_schema(schema: Any, names: Sequence[str]) -> tuple[dict[str, Kind], dict[str, ColumnBounds]]:
     """The kinds of columns, and the categories of those whose categories are public.
 
-    `schema` says for a column its kind or its categories: a list of texts, or a dtype that has categories, which are
-    public since the user gives them here. Raises FileError with the remedy.
+    `schema` says for a column its kind, by its name or by a type; or its categories: a list of texts, or a dtype that
+    has categories, which are public since the user gives them here. Raises FileError with the remedy.
 
     Examples
     --------
@@ -36,20 +36,23 @@ def read_schema(schema: Any, names: Sequence[str]) -> tuple[dict[str, Kind], dic
     for name, given in schema.items():
         if name not in names:
             raise FileError(f"schema: there is no column {quoted(str(name))}; {alternatives(str(name), names)}")
-        if isinstance(given, str):
-            kinds[name] = _kind(name, given)
-        else:
+        if isinstance(given, list | tuple) or getattr(given, "categories", None) is not None:
             kinds[name], known[name] = Kind.text, ColumnBounds(categories=_categories(name, given))
+        else:
+            kinds[name] = _kind(name, given)
     return kinds, known
 
 
-def _kind(name: str, given: str) -> Kind:
-    word = given.lower()
-    if word not in (*Kind, *_WORDS):
+def _kind(name: str, given: Any) -> Kind:
+    word = str(given.__name__ if isinstance(given, type) else given).lower()
+    if word in list(Kind):
+        return Kind(word)
+    found = [kind for beginning, kind in _TYPES.items() if word.startswith(beginning)]
+    if not found:
         raise FileError(
             f"schema: {quoted(name)} is {given!r}; it must be one of {', '.join(Kind)}, or a list of categories"
         )
-    return _WORDS[word] if word in _WORDS else Kind(word)
+    return found[0]
 
 
 def _categories(name: str, given: Any) -> tuple[str, ...]:
@@ -58,6 +61,6 @@ def _categories(name: str, given: Any) -> tuple[str, ...]:
     listed = listed.to_list() if hasattr(listed, "to_list") else listed
     if not isinstance(listed, list | tuple) or not all(map(is_name, listed)) or len({*listed}) < max(2, len(listed)):
         raise FileError(
-            f"schema: {quoted(name)} must be a kind such as 'number', or at least two different texts as its categories"
+            f"schema: the categories of {quoted(name)} must be at least two different texts, the baseline first"
         )
     return tuple(listed)

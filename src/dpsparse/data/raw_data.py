@@ -300,8 +300,13 @@ def raw_data(table: Any, target: str | None, bounds: Bounds, formula: str | None
     if formula is None:
         assert target is not None, "a table without a formula has a target"
         return RawData(table, target, bounds, kinds)
-    declared = {**table.declared, **bounds.kinds(table.names), **kinds}
-    texts = [name for name in table.names if isinstance(table, FrameTable) and name not in declared]
+    texts: list[str] = []
+    if isinstance(table, FrameTable):
+        texts = [name for name in table.names if name not in table.declared]
+    public = {**table.declared, **bounds.kinds(table.names), **kinds}
+    # Texts are categories by their type, unless everything is text, also numbers, and nobody says which.
+    categories = texts if any(kind != Kind.text for kind in public.values()) else getattr(table, "categorical", ())
+    declared = {**dict.fromkeys(categories, Kind.text), **public}
     read = read_formula(formula, table.names, declared, text_types=texts)
     if target not in (None, read.target):
         raise FileError(f"the response of the formula is {quoted(read.target)}, and the target {quoted(str(target))}")

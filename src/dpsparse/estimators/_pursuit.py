@@ -214,6 +214,12 @@ class PursuitEstimator(PrivateEstimator):
 
     def _read(self, X: Any, y: Any, formula: str | None, schema: Any, person: Any) -> Any:
         """X as a raw table, where cells are to be read, and as it is elsewhere."""
+        if isinstance(y, str):
+            raise ValueError(
+                "y must be the responses, not a text: give a formula as formula=..., or a column as X[name]"
+            )
+        if type(X).__name__ == "LazyFrame":
+            raise ValueError("X must have its records in it: give X.collect() in place of a LazyFrame")
         if formula is None and schema is None:
             return self._as_raw(X, y, person) if self._has_text(X) else X
         given = "schema" if formula is None else "formula"

@@ -71,8 +71,8 @@ def _is_own_function(step: Any) -> bool:
     return not (getattr(function, "__module__", "") or "").startswith("sklearn")
 
 
-# Steps that read one record at a time, and when; what a FunctionTransformer's function does is its author's promise,
-# and on which records a frozen step was fitted.
+# Steps that read one record at a time, and when. What a FunctionTransformer's function reads is its author's promise,
+# and so is on which records a frozen step was fitted.
 ROW_WISE: dict[str, Callable[[Any], bool]] = {
     "FunctionTransformer": _is_own_function,
     **dict.fromkeys(

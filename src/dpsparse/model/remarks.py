@@ -59,6 +59,8 @@ def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
         yield "Nothing found", "no effect was kept"
     if model.effects and (text := estimand_of(model)):
         yield "Effects", text
+    if model.formula is not None:
+        yield "Formula", model.formula.text
     for variable in model.variables:
         # That of a number times the categories of a column is this column's.
         text = model.features[model.places_of(variable.features[:1])[0]].indicator.column

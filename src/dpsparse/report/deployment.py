@@ -87,6 +87,8 @@ def unprotected(model: "LinearModel") -> str:
     label = "" if model.classes is None else f", the label of yes ({label_of_yes(model)})"
     if model.exposure is not None:
         label += f", which column is the exposure ({model.exposure})"
+    if model.formula is not None:
+        label += f", the formula ({model.formula.text})"
     facts = f"The number of records, the names of the columns{label}, the date of the fit{public}."
     return f"{facts} Running time is not protected."
 

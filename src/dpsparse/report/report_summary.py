@@ -253,9 +253,13 @@ def _meaning(model: "LinearModel") -> Iterator[str]:
         "unit, and are alike in the other selected ones. The interval of an effect lies around it. Predictions use "
         "other numbers, in a column of their own: effects shrunk by their errors, all together."
     )
+    if model.formula is not None:
+        yield f"Features are the terms of the formula {model.formula.text}"
     example = _an_example(model)
     if example is not None:
         yield example
+    if text := remarks.products(model):
+        yield f"{text}."
     yield from unnamed(model)
     columns = unnamed_columns(model)
     if columns:

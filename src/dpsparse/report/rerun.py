@@ -46,7 +46,8 @@ def rerun(model: "LinearModel", sparsity: int) -> Iterator[str]:
     is_pursuit = model.parts is not None or model.estimator in _PURSUITS
     if is_pursuit and asked.adjacency == "replace-one" and model.privacy.private:
         tuned = any(release.name.startswith("candidate ") for release in model.privacy.releases)
-        options = {"target": model.target, "epsilon": asked.epsilon} | ({} if tuned else {"sparsity": chosen})
+        terms = {"target": model.target} if model.formula is None else {"formula": model.formula.text}
+        options = {**terms, "epsilon": asked.epsilon} | ({} if tuned else {"sparsity": chosen})
         if model.classes is not None:
             options |= {"positive": model.classes[1]} if names_label(model) else {"family": "binomial"}
         elif is_log_mean(model):
@@ -78,7 +79,9 @@ def rerun(model: "LinearModel", sparsity: int) -> Iterator[str]:
         yield f"With the table of records in the place of DATA{kept}{store}{candidates}:"
         yield tag("pre", tag("code", " \\\n    ".join([f"dpsparse {'tune' if tuned else 'fit'} DATA", *words])))
     else:
-        yield f"With the records as X and y{f', and the ledger {budget.ledger} as LEDGER' if budget else ''}:"
+        given = "X, y" if model.formula is None else f"X, formula={model.formula.text!r}"
+        records = "X and y" if model.formula is None else "X"
+        yield f"With the records as {records}{f', and the ledger {budget.ledger} as LEDGER' if budget else ''}:"
         most = f", max_sparsity={sparsity}" if chosen == "auto" else ""
         if model.classes is not None:
             most += f", positive={model.classes[1]!r}" if names_label(model) else ""
@@ -90,7 +93,7 @@ def rerun(model: "LinearModel", sparsity: int) -> Iterator[str]:
         line += f", adjacency={asked.adjacency!r}, records_per_person={asked.records_per_person}"
         line += f", ledger=LEDGER, dataset={budget.dataset!r}" if budget else ""
         ids = "" if asked.rows is None else ", person=ids"
-        yield tag("pre", tag("code", f"{model.estimator}({line}).fit(X, y{ids})"))
+        yield tag("pre", tag("code", f"{model.estimator}({line}).fit({given}{ids})"))
     yield (
         "The public centres and scales of the features, where any were given, are listed in the model file. Another "
         "run draws other noise, so its numbers will differ, and it spends the budget once more: both costs add up."

@@ -61,7 +61,8 @@ def _parts(asked: "FileFit", ledger: str) -> Iterator[str]:
     options += [] if asked.formula is None else [f"formula={quoted(asked.formula)}"]
     options += [] if asked.exposure is None else [f"exposure={quoted(asked.exposure)}"]
     options += [] if asked.person is None else [f"person={quoted(asked.person)}"]
-    table = ", ".join([quoted(basename(asked.data)), quoted(asked.target), *options])
+    target = [] if asked.target is None else [quoted(asked.target)]
+    table = ", ".join([quoted(basename(asked.data)), *target, *options])
     is_poisson = asked.family == "poisson"
     number = "PrivateSparsePoissonRegressor" if is_poisson else "PrivateSparseRegressor"
     estimator = "PrivateSparseTwoPartRegressor" if parts else "PrivateSparseClassifier" if odds else number

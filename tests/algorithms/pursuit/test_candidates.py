@@ -226,7 +226,7 @@ PRODUCT = Companions({}, {1: 0.3, 2: 0.2, 3: 0.1}, products=[[1, 2, 3]], numbers
 
 
 def scores_of_product(numbers, levels, y, companions=PRODUCT):
-    """Scores by threshold; features 1 to 3 are feature 0 in records of a category, and missing elsewhere."""
+    """Scores by threshold: features 1 to 3 are feature 0 in records of a category, and missing in all others."""
     table = np.zeros((N, D))
     table[:, 0] = numbers
     table[:, 1:4] = np.where(levels[:, None] == np.arange(1, 4), numbers[:, None], np.nan)

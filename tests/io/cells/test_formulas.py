@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from scipy.interpolate import BSpline
 
@@ -30,8 +31,8 @@ DATA = pd.DataFrame(
 )
 SPLINE = "bs(age, knots=[30, 50, 70], lower=0, upper=110)"
 FORMULA = (
-    "log(cost) ~ age*smoker + region*sex + C(grade) + sqrt(`annual income`) + I((age - 50) / 15) + I(age >= 65)"
-    f" + age:I(sex == 'm') + age:region + {SPLINE}"
+    "np.log(cost) ~ age*smoker + region + sex + C(region):C(sex) + C(grade) + sqrt(`annual income`)"
+    f" + I((age - 50) / 15) + I(age >= 65) + age:I(sex == 'm') + age:region + {SPLINE}"
 )
 
 
@@ -47,7 +48,7 @@ def test_terms_are_what_they_say():
         *("I((age - 50) / 15)", "I(age >= 65)", "age:I(sex == 'm')", *splines),
     ]
     assert list(data.products) == [Product("age", "region")]
-    assert data.target == "log(cost)"
+    assert data.target == "np.log(cost)"
     made = dict(
         zip(
             ("age:smoker", "sqrt(`annual income`)", "I((age - 50) / 15)", "I(age >= 65)", "age:I(sex == 'm')"),
@@ -64,7 +65,7 @@ def test_terms_are_what_they_say():
     np.testing.assert_array_equal(made["age:I(sex == 'm')"], DATA.age * (DATA.sex == "m"))
     assert data.table.texts("region:sex") == (DATA.region + ":" + DATA.sex).tolist()
     # A number below 0 has no logarithm: the response is missing there.
-    np.testing.assert_array_equal(np.isnan(numbers_of(data, "log(cost)")[0]), DATA.cost <= 0)
+    np.testing.assert_array_equal(np.isnan(numbers_of(data, "np.log(cost)")[0]), DATA.cost <= 0)
     assert {name: data.declared[name] for name in ("grade", "region", "region:sex")} == dict.fromkeys(
         ("grade", "region", "region:sex"), Kind.text
     )
@@ -159,6 +160,8 @@ def test_what_is_not_row_wise_is_refused_by_name(name):
         ("cost ~ I(C(grade))", "cannot be a part of arithmetic"),
         ("cost ~ I(age.mean())", "row-wise"),
         ("cost ~ I([age])", "a term has columns"),
+        ('cost ~ Q("annual income")', "in backticks"),
+        ("cost ~ age + offset(log(age))", "exposure="),
         ("cost ~ cost + age", "response, and cannot be a feature"),
         ("C(grade) ~ age", "the response is one column"),
         ("cost + age ~ sex", "the response is one column"),
@@ -172,12 +175,28 @@ def test_mistakes_are_named_in_one_line(formula, message):
 
 def test_in_a_file_nothing_tells_numbers_from_categories(tmp_path):
     DATA.to_csv(tmp_path / "people.csv", index=False)
-    with pytest.raises(ValueError, match=r"C\(\.\.\.\) for categories, or I\(age \* sex\) for numbers"):
+    with pytest.raises(ValueError, match=r"C\(\.\.\.\) for categories, and I\(age \* sex\) for numbers"):
         read_table(tmp_path / "people.csv", formula="cost ~ age*sex")
     for formula, schema in (("cost ~ age*C(sex)", None), ("cost ~ age*sex", {"age": "number", "sex": ["f", "m"]})):
         assert list(read_table(tmp_path / "people.csv", formula=formula, schema=schema).products) == [
             Product("age", "sex")
         ]
+
+
+def test_in_a_frame_texts_are_categories_beside_numbers():
+    texts = DATA.astype(str)
+    for formula in ("cost ~ age*sex", "cost ~ age*C(sex)", "cost ~ sex:region"):
+        with pytest.raises(ValueError, match=r"and schema=\{.*: 'number'\} for numbers"):
+            read_table(texts, formula=formula)
+    for data, schema in (
+        (DATA, None),
+        (texts, {"age": "number"}),
+        (texts.astype({"sex": "category"}), {"age": "number"}),
+    ):
+        assert list(read_table(data, formula="cost ~ age*sex", schema=schema).products) == [Product("age", "sex")]
+    both = texts.astype({"sex": "category", "region": "category"})
+    for data in (DATA, both, pl.from_pandas(both), pa.Table.from_pandas(both)):
+        assert read_table(data, formula="cost ~ sex:region").columns == ["sex:region"]
 
 
 def test_all_other_columns_are_a_dot_and_frames_of_polars_are_read():
@@ -193,3 +212,25 @@ def test_people_and_exposures_are_no_terms():
             read_table(DATA, formula="cost ~ age + grade", **{beside: "grade"})
     with pytest.raises(ValueError, match="response of the formula"):
         read_table(DATA, "age", formula="cost ~ grade")
+
+
+def as_arrow(last):
+    types = {
+        "grade": pa.int64(),
+        "smoker": pa.bool_(),
+        "joined": pa.date32(),
+        "region": pa.string(),
+        "cost": pa.bool_(),
+    }
+    return pa.table({name: pa.array([None] * 4 + [last.get(name)], kind) for name, kind in types.items()})
+
+
+@pytest.mark.parametrize("library", [lambda table: table, pl.from_arrow], ids=["arrow", "polars"])
+def test_kinds_are_the_declared_ones_whatever_the_cells_are(library):
+    """A kind that follows the cells decides how all of them are read, for which no release pays."""
+    last = {"grade": 2, "smoker": True, "joined": 10**7, "region": "north", "cost": True}
+    formula = "cost ~ smoker*region + C(grade):C(region) + joined + I(grade**2) + I(region == 'north')"
+    empty, full = (read_table(library(as_arrow(cells)), formula=formula) for cells in ({}, last))
+    assert (empty.declared, empty.columns, empty.formula) == (full.declared, full.columns, full.formula)
+    for name in empty.columns:
+        assert (empty.table.class_counts([name])[0, 0], full.table.class_counts([name])[0, 0]) == (5, 4)

@@ -36,7 +36,9 @@ PEOPLE, EXPOSURE = "people", "exposure"
 # A column that no fit may read.
 DROPPED = "note"
 # Terms of a frame with declared types.
-TERMS = f"{TARGET} ~ amount*region + grade:region + I(mixed**2) + member + bs(amount, knots=[20], lower=0, upper=40)"
+TERMS = (
+    f"{TARGET} ~ amount*region + C(grade):C(region) + I(mixed**2) + member + bs(amount, knots=[20], lower=0, upper=40)"
+)
 
 
 def known_of_columns() -> str:

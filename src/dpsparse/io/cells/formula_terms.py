@@ -33,6 +33,11 @@ LEARNING = {
     **dict.fromkeys(["cut", "qcut"], "write I(x >= 50) with public limits"),
     "lag": "make the column of earlier values first, of each person's own rows",
 }
+# What formulas elsewhere have, and where it is here.
+OTHERWISE = {
+    "Q": "write the name in backticks, such as `my name`",
+    "offset": "give exposure=... to PrivateSparsePoissonRegressor",
+}
 _OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Add: np.add,
     ast.Sub: np.subtract,
@@ -168,6 +173,10 @@ def _value(node: ast.expr, reader: Any) -> Any:
             return _value(inside, reader)
         case ast.Call(func=ast.Name(id=name), args=[inside], keywords=[]) if name in ROW_WISE:
             return ROW_WISE[name](_value(inside, reader))
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="np" | "numpy"), attr=name), args=[inside], keywords=[]) if (
+            name in ROW_WISE
+        ):
+            return ROW_WISE[name](_value(inside, reader))
         case ast.Call(func=func):
             raise FileError(f"formula: {ast.unparse(func)}(...) {_refusal(ast.unparse(func))}")
     raise FileError("formula: a term has columns, numbers, arithmetic, comparisons and functions of one number")
@@ -176,6 +185,8 @@ def _value(node: ast.expr, reader: Any) -> Any:
 def _refusal(name: str) -> str:
     if name in LEARNING:
         return f"reads other records, which no release pays for: {LEARNING[name]}"
+    if name in OTHERWISE:
+        return f"is not of a formula here: {OTHERWISE[name]}"
     if name in ("C", "bs"):
         return "stands alone, or in a product a:C(b): it cannot be a part of arithmetic"
     return f"is no row-wise function of a formula: use {', '.join(ROW_WISE)}, I(...), C(...) or bs(...)"

@@ -242,18 +242,19 @@ class _Reading:
     def _is_category(self, name: str, term: Sequence[_Factor]) -> bool:
         """Whether a column in a product is one of categories, by its public kind, or its type.
 
-        Of other columns C(...) tells: where one factor is marked by it, a bare name is a number.
+        Of columns without a type C(...) tells: where one factor is marked by it, a bare name is a number. Columns of a
+        frame that is all text may be numbers.
         """
         kind = self._kinds.get(self._column(name))
         if kind is not None:
             return Kind(kind) == Kind.text
-        if name in self._text_types:
-            return True
-        if not any(not is_name and category_of(text) is not None for text, is_name in term):
-            written = _written(term)
+        is_text = name in self._text_types
+        marked = any(not is_name and category_of(text) is not None for text, is_name in term)
+        if is_text or not marked:
+            remedy = f"schema={{{name!r}: 'number'}}" if is_text else f"I({_written(term).replace(':', ' * ')})"
             raise FileError(
-                f"formula: nothing public says which factors of {written} are numbers and which categories: write "
-                f"C(...) for categories, or I({written.replace(':', ' * ')}) for numbers"
+                f"formula: nothing public says which factors of {_written(term)} are numbers and which categories: "
+                f"write C(...) for categories, and {remedy} for numbers"
             )
         return False
 

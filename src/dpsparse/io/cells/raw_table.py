@@ -13,6 +13,7 @@ from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.cells.typed_tables import FrameTable, ParquetTable
 from dpsparse.io.store.manifest import is_store
 from dpsparse.io.store.store_table import StoreTable
+from dpsparse.schema import FileError
 
 __all__ = ["CsvTable", "FrameTable", "ParquetTable", "RawTable", "StoreTable", "as_raw_table"]
 
@@ -59,6 +60,10 @@ def as_raw_table(data: Any, *, separator: str | None = None, encoding: str = "ut
     if isinstance(data, BlockTable):
         return data
     if not isinstance(data, (str, os.PathLike)):
+        if not hasattr(data, "columns"):
+            raise FileError(
+                "a table of cells must be a data frame of pandas, polars or pyarrow, or a file: columns go by name"
+            )
         return FrameTable(data)
     if str(data).lower().endswith(".csv"):
         return CsvTable(data, separator=separator, encoding=encoding)

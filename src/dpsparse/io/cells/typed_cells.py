@@ -50,6 +50,13 @@ class ArrowColumn:
         """The kind that its type declares; None for texts and for whatever no kind is for."""
         return arrow_kind(self.column.type)
 
+    @property
+    def is_categorical(self) -> bool:
+        """Whether its type is one of categories."""
+        from pyarrow import types
+
+        return bool(types.is_dictionary(self.column.type))
+
     def cells(self, rows: slice) -> Cells:
         """The cells of some rows."""
         return arrow_cells(self.column[rows])
@@ -69,6 +76,11 @@ class PolarsColumn:
     def kind(self) -> Kind | None:
         """The kind that its type declares."""
         return None if self._type == "Object" else arrow_kind(self._arrow(slice(0)).type)
+
+    @property
+    def is_categorical(self) -> bool:
+        """Whether its type is one of categories."""
+        return self._type.startswith(("Categorical", "Enum"))
 
     def cells(self, rows: slice) -> Cells:
         """The cells of some rows."""
@@ -98,6 +110,11 @@ class PandasColumn:
     def kind(self) -> Kind | None:
         """The kind that its type declares; None for texts, objects and categories."""
         return _pandas_kind(self.column.dtype)
+
+    @property
+    def is_categorical(self) -> bool:
+        """Whether its type is one of categories."""
+        return bool(self.column.dtype.name == "category")
 
     def cells(self, rows: slice) -> Cells:
         """The cells of some rows."""

@@ -33,6 +33,8 @@ class ParquetTable(BlockTable):
         kinds = {name: {arrow_kind(schema.field(name).type, Kind.text) for schema in schemas} for name in self.names}
         self.declared = {name: each for name, (each, *others) in kinds.items() if each is not None and not others}
         self._mixed = [name for name, each in kinds.items() if len(each) > 1]
+        # The types as the file names them, for people.
+        self.types = {name: str(schemas[0].field(name).type) for name in self.declared}
 
     @cached_property
     def blocks(self) -> list[Rows]:
@@ -96,6 +98,8 @@ class FrameTable(BlockTable):
         self._columns, self._n_rows = columns, len(frame)
         kinds = {name: column.kind for name, column in zip(self.names, self._columns, strict=True)}
         self.declared = {name: kind for name, kind in kinds.items() if kind is not None}
+        # The columns that are categories by their type; their levels are not read.
+        self.categorical = [name for name, column in zip(self.names, columns, strict=True) if column.is_categorical]
 
     @cached_property
     def blocks(self) -> list[Rows]:
