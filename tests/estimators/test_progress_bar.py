@@ -14,8 +14,9 @@ def test_a_notebook_has_a_bar_that_goes_away(monkeypatch):
     seen = []
     handle = types.SimpleNamespace(update=seen.append)
     display = types.SimpleNamespace(HTML=str, display=lambda html, display_id: seen.append(html) or handle)
-    fake = types.SimpleNamespace(display=display, get_ipython=lambda: types.SimpleNamespace(kernel=object()))
+    fake = types.SimpleNamespace(get_ipython=lambda: types.SimpleNamespace(kernel=object()))
     monkeypatch.setitem(_progress_bar.sys.modules, "IPython", fake)
+    monkeypatch.setitem(_progress_bar.sys.modules, "IPython.display", display)
 
     def fit():
         with shown(True) as told:

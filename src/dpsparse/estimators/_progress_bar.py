@@ -30,11 +30,10 @@ def _in_notebook() -> bool:
 @contextmanager
 def _notebook_bar() -> Iterator[Progress]:
     # Plain HTML: bars of rich and tqdm need widgets, which many notebooks have not.
-    from IPython import display as notebook
-
-    html: Any = notebook.HTML
-    show: Any = notebook.display
-    shown = show(html(_bar(0.0, 1)), display_id=True)
+    # The kernel has imported it.
+    notebook: Any = sys.modules["IPython.display"]
+    html = notebook.HTML
+    shown = notebook.display(html(_bar(0.0, 1)), display_id=True)
     try:
         yield lambda done, total: shown.update(html(_bar(done, total)))
     finally:
