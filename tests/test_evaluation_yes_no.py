@@ -133,7 +133,7 @@ def test_what_is_published_reads_well_and_round_trips(tmp_path):
     # A dot of the picture for each row of the table.
     assert shown.count("<circle") == len(found.calibration)
     assert "have a Brier score of" in in_sentences(found)
-    told = "".join(forecast(again, 2))
+    told = "".join(forecast(again))
     assert "log odds of yes, which 0.3" in told
     assert "Errors and effects are log odds per scaled feature" in told
 

@@ -110,7 +110,7 @@ def test_other_tables(folder, capsys, data):
 
 
 def test_it_takes_the_options_of_a_fit_which_are_written_once():
-    assert {each.name for each in fit.params} - {each.name for each in tune.params} == {"sparsity", "holdout"}
+    assert {each.name for each in fit.params} - {each.name for each in tune.params} == {"sparsity", "holdout", "within"}
     sources = [ast.parse(Path(inspect.getfile(each.callback)).read_text()) for each in (fit, tune)]
     decorators = [
         {

@@ -7,7 +7,7 @@ import pytest
 from dpsparse import PrivateSparseRegressor, read_table, tune
 from dpsparse.io.bounds import Bounds, ColumnBounds
 
-TEXT = {"kinds": {"region": "text", "sex": "text"}}
+TEXT = {"schema": {"region": "text", "sex": "text"}}
 CATEGORIES = {
     "bounds": Bounds(
         columns={
@@ -16,7 +16,7 @@ CATEGORIES = {
         }
     )
 }
-MIXED = {"bounds": Bounds(columns={"region": CATEGORIES["bounds"].columns["region"]}), "kinds": {"sex": "text"}}
+MIXED = {"bounds": Bounds(columns={"region": CATEGORIES["bounds"].columns["region"]}), "schema": {"sex": "text"}}
 PUBLIC = {"declared as text": TEXT, "public categories": CATEGORIES, "one of each": MIXED}
 
 

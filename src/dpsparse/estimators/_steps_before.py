@@ -122,7 +122,9 @@ def refuse_learning_around(estimator: object) -> None:
     """
     frame: Any = sys._getframe(1)
     while frame is not None:
-        caller = frame.f_locals.get("self")
+        # Names of other frames are not looked up: their snapshot would keep the records in memory.
+        of_sklearn = frame.f_globals.get("__name__", "").startswith("sklearn.")
+        caller = frame.f_locals.get("self") if of_sklearn else None
         if isinstance(caller, Pipeline) and caller.steps[-1][1] is estimator:
             refuse_learning(Pipeline(caller.steps[:-1]) if len(caller.steps) > 1 else None)
         if isinstance(caller, TransformedTargetRegressor) and caller.transformer is not None:

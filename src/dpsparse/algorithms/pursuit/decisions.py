@@ -49,7 +49,10 @@ def n_selected(n: int, rho: float, family: Family = ROBUST_LINEAR, columns_each:
     Examples
     --------
     >>> from dpsparse.algorithms.pursuit.decisions import n_selected
-    >>> n_selected(4_500, 0.02), n_selected(4_500, 0.02, columns_each=3), n_selected(50_000, 0.02, columns_each=3)
+    >>> from dpsparse.families.estimands import MEAN
+    >>> from dpsparse.families.robust_linear import RobustLinear
+    >>> mean = RobustLinear(estimand=MEAN)
+    >>> n_selected(4_500, 0.02, mean), n_selected(4_500, 0.02, mean, columns_each=3), n_selected(50_000, 0.02, mean, 3)
     (9, 5, 10)
     """
     if family.scaled is None:
@@ -151,7 +154,7 @@ def learns_units(facts: PublicFacts) -> bool:
     Of a feature that says whether another is missing nothing is known.
     """
     shared = facts.of_units
-    many = max(1.0, n_picks(shared) / c.CHECKED_AT_ONCE)
+    many = max(1.0, n_picks(shared) / c.CHECKED_AT_ONCE) if facts.family.scaled is None else 1.0
     return not facts.known or facts.missing or shared.size >= many * c.CHECK_UNITS_FROM
 
 
