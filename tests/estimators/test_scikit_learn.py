@@ -74,7 +74,7 @@ def test_an_encoder_that_tells_of_an_unknown_category_is_refused_before_anything
     ledger = PrivacyLedger(tmp_path / "b.db")
     ledger.grant("trial-7", epsilon=3, delta=1e-6)
     pipeline = make_pipeline(public_features("error"), PrivateSparseRegressor(ledger=ledger, dataset="trial-7"))
-    with pytest.raises(ValueError, match="OneHotEncoder would say so .* give handle_unknown='ignore'"):
+    with pytest.raises(ValueError, match=r"OneHotEncoder would say so .* give handle_unknown='ignore'"):
         pipeline.fit(*people())
     assert len(ledger.history()) == 1
 
