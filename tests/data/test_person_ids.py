@@ -7,14 +7,17 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import sparse
 
 from dpsparse.data.person_ids import people_of, people_rows, without_ids
 from dpsparse.data.streamed import Streamed
 from dpsparse.engine import config
 from dpsparse.engine.cpu.dense_rows import DenseRows
+from dpsparse.engine.cpu.people_rows import PeopleRows
+from dpsparse.engine.cpu.sparse_rows import SparseRows
+from dpsparse.engine.disk.disk_people import DiskPeopleRows
 from dpsparse.engine.disk.disk_rows import DiskRows
 from dpsparse.engine.disk.feature_sources import ArraySource
-from dpsparse.engine.quantize import Quantizer
 from dpsparse.engine.refusals import MIXED_IDS, NOT_IDS
 
 LARGE = 2**53
@@ -116,15 +119,11 @@ def test_features_that_a_gpu_would_read_are_brought_to_the_host():
         assert without_ids(given, None)[0] is given
 
 
-def test_rows_on_a_disk_are_read_into_memory():
-    X, y = np.random.default_rng(0).standard_normal((9, 3)).astype(np.float32), np.arange(9.0)
-    people = people_of([1, 2, 3] * 3, 9)
-    from_disk = people_rows(DiskRows(ArraySource([X[:4], X[4:]]), y), people).session((Quantizer(1.0),))
-    in_memory = people_rows(DenseRows(X, y), people).session((Quantizer(1.0),))
-    assert (from_disk.scores(0.0, [], 1.0) == in_memory.scores(0.0, [], 1.0)).all()
-
-
-def test_a_table_for_which_there_is_no_room_is_refused_before_it_is_read():
-    rows = DenseRows(np.zeros((4, 2)), np.zeros(4))
-    with config.configured(disk_memory_share=0.0), pytest.raises(ValueError, match="brought together by person"):
-        people_rows(rows, people_of([1, 1, 2, 2], 4))
+def test_where_rows_are_brought_together_follows_from_where_they_lie():
+    X, y, people = np.zeros((4, 2)), np.zeros(4), people_of([1, 1, 2, 2], 4)
+    assert type(people_rows(DenseRows(X, y), people)) is PeopleRows
+    assert type(people_rows(DiskRows(ArraySource([X]), y), people)) is DiskPeopleRows
+    with config.configured(disk_memory_share=0.0):
+        assert type(people_rows(DenseRows(X, y), people)) is DiskPeopleRows
+        with pytest.raises(ValueError, match="brought together by person"):
+            people_rows(SparseRows.of(sparse.csr_matrix(X), y), people)

@@ -17,7 +17,9 @@ from dpsparse.engine import config
 from dpsparse.engine.cpu.dense_rows import DenseRows
 from dpsparse.engine.cpu.people_rows import PeopleRows
 from dpsparse.engine.cpu.sparse_rows import SparseRows
+from dpsparse.engine.disk.disk_people import DiskPeopleRows
 from dpsparse.engine.disk.disk_rows import DiskRows
+from dpsparse.engine.disk.feature_sources import ArraySource
 from dpsparse.engine.disk.memory import available_bytes
 from dpsparse.engine.people import People
 from dpsparse.engine.refusals import MIXED_IDS, NOT_IDS
@@ -131,14 +133,21 @@ def people_rows(rows: Any, people: People) -> Any:
         from dpsparse.engine.dask.dask_people import DaskPeopleRows
 
         return DaskPeopleRows.of(rows, people)
+    if isinstance(rows, DiskRows):
+        return DiskPeopleRows(rows, people)
     n, d = rows.n_records, rows.n_features
-    cell = _MOST_QUANTIZERS + (rows.source.dtype.itemsize if isinstance(rows, DiskRows) else 0)
-    if cell * n * d > config.current.disk_memory_share * available_bytes():
-        raise ValueError(
-            f"person: the {n:,} rows of {d:,} features are brought together by person in memory, and take "
-            f"{math.ceil(cell * n * d / 2**30)} GiB there, more than is free; fit fewer features or on a larger machine"
-        )
-    return PeopleRows(in_memory(rows), people)
+    if _MOST_QUANTIZERS * n * d <= config.current.disk_memory_share * available_bytes():
+        return PeopleRows(rows, people)
+    if isinstance(rows, DenseRows):
+        # Levels of some columns at a time.
+        read = DiskRows(ArraySource([rows.X]), rows.y)
+        read.exposure = rows.exposure
+        return DiskPeopleRows(read, people)
+    raise ValueError(
+        f"person: the {n:,} rows of {d:,} features are brought together by person in memory, and take "
+        f"{math.ceil(_MOST_QUANTIZERS * n * d / 2**30)} GiB there, more than is free; fit fewer features or on a "
+        "larger machine"
+    )
 
 
 def in_memory(rows: DenseRows | SparseRows | DiskRows) -> DenseRows | SparseRows:

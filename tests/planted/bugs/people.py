@@ -114,6 +114,15 @@ PEOPLE = (
         {"engine.people:People.of": [("np.unique(person,", "np.unique(np.cumsum(np.diff(person, prepend=-1) != 0),")]},
     ),
     Bug(
+        "levels that were read from a disk left in the order of the file",
+        CHECK,
+        {
+            "engine.disk.disk_people:DiskPeopleLevels._read": [
+                ("levels[self._place_of[blocks[k][0]]] = each.levels", "levels[blocks[k][0]] = each.levels"),
+            ]
+        },
+    ),
+    Bug(
         "rows less the mean of everybody's rows",
         CHECK,
         {

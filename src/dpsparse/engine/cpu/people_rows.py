@@ -31,20 +31,20 @@ class PeopleRows:
 
     Parameters
     ----------
-    rows : DenseRows or SparseRows
+    rows : DenseRows, SparseRows or other rows of this process
         All rows, in the order of the table.
     people : People
         Whose they are.
     """
 
-    def __init__(self, rows: Stored, people: People) -> None:
+    def __init__(self, rows: Any, people: People) -> None:
         if len(people.order) != rows.n_records:
             raise ValueError(ROWS_CHANGED)
         self._rows, self.people = rows, people
         self.n_records, self.n_features = people.n_people, rows.n_features
 
     @cached_property
-    def _standing(self) -> Stored:
+    def _standing(self) -> Any:
         """The rows that stand for the people, one each."""
         return self._rows.take(self.people.order[self.people.chosen])
 
@@ -86,7 +86,7 @@ class PeopleRows:
 class PeopleSession(LocalSession):
     """A session on the rows of people, person after person."""
 
-    def __init__(self, rows: Stored, people: People, constant: bool, levels: "PeopleLevels", link: Link) -> None:
+    def __init__(self, rows: Any, people: People, constant: bool, levels: Any, link: Link) -> None:
         self._people = people
         super().__init__(rows, constant, levels, link)
 

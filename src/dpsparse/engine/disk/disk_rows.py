@@ -61,7 +61,7 @@ class DiskRows(LocalRows):
             return query(DenseRows(self.source.cells(blocks[k])[mine], self._all_y[rows][mine]), *public)
 
         blocks = [(rows, ALL) for rows in self.source.row_blocks() if self._has(rows)]
-        return total(_each_block(self.source, blocks, evaluate_block))
+        return total(each_block(self.source, blocks, evaluate_block))
 
     def _has(self, rows: slice) -> bool:
         result: bool = rows.start + (self._first - rows.start) % self._step < rows.stop
@@ -109,10 +109,10 @@ class QuantizedDisk:
         def quantize(k: int) -> tuple[QuantizedFamilies | None, int]:
             block = self._blocks[k]
             if k < kept:
-                return _levels(_Cells(source, block), [quantizer.of(block[1]) for quantizer in quantizers])
+                return levels_of(BlockCells(source, block), [quantizer.of(block[1]) for quantizer in quantizers])
             return None, check_finite and has_nonfinite(source.cells(block))
 
-        results = list(_each_block(source, self._blocks, quantize, on_progress))
+        results = list(each_block(source, self._blocks, quantize, on_progress))
         self._kept = [levels for levels, _ in results]
         if check_finite and any(nonfinite for _, nonfinite in results):
             raise ValueError(NOT_FINITE)
@@ -124,19 +124,19 @@ class QuantizedDisk:
             rows, columns = self._blocks[k]
             if self._kept[k] is not None:
                 return self._kept[k].weighted_sums(weights[rows])
-            cells = _Cells(self._source, self._blocks[k])
+            cells = BlockCells(self._source, self._blocks[k])
             return [
                 feature_sums(cells.of(quantizer), quantizer.of(columns).of_values(), weights[rows])
                 for quantizer in self._quantizers
             ]
 
         sums = np.zeros((len(self._quantizers), self._source.shape[1]), dtype=np.int64)
-        for k, block_sums in enumerate(_each_block(self._source, self._blocks, add, on_progress, self._kept)):
+        for k, block_sums in enumerate(each_block(self._source, self._blocks, add, on_progress, self._kept)):
             sums[:, self._blocks[k][1]] += block_sums
         return sums
 
 
-class _Cells:
+class BlockCells:
     """The cells of a block of a source, and the indicators of their gaps, each read at most once."""
 
     def __init__(self, source: FeatureSource, block: Block) -> None:
@@ -144,10 +144,12 @@ class _Cells:
 
     @cached_property
     def values(self) -> NDArray[Any]:
+        """The cells."""
         return self._source.cells(self._block)
 
     @cached_property
     def indicators(self) -> NDArray[Any]:
+        """The indicators of their gaps."""
         return self._source.indicators(self._block, self.values)
 
     def of(self, quantizer: Quantizer) -> NDArray[Any]:
@@ -155,7 +157,7 @@ class _Cells:
         return self.indicators if quantizer.of_gaps else self.values
 
 
-def _levels(cells: _Cells, quantizers: Sequence[Quantizer]) -> tuple[QuantizedFamilies, int]:
+def levels_of(cells: BlockCells, quantizers: Sequence[Quantizer]) -> tuple[QuantizedFamilies, int]:
     """The levels of a block of cells, and whether one of these is not finite."""
     families, nonfinite = [empty_levels(cells.values) for _ in quantizers], 0
     for quantizer, levels in zip(quantizers, families, strict=True):
@@ -163,7 +165,7 @@ def _levels(cells: _Cells, quantizers: Sequence[Quantizer]) -> tuple[QuantizedFa
     return QuantizedFamilies(map(QuantizedDense, families)), nonfinite
 
 
-def _each_block(
+def each_block(
     source: FeatureSource,
     blocks: Sequence[Block],
     function: Callable[[int], Any],
