@@ -22,7 +22,8 @@ from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.privacy.accounting.filter import Cost, PrivacyFilter
 from dpsparse.privacy.guarantee import Guarantee
-from dpsparse.privacy.ledger.events import LedgerError
+from dpsparse.privacy.ledger.events import LedgerError, LedgerState
+from dpsparse.privacy.ledger.spending import spending
 from dpsparse.privacy.noise import SecureSource
 
 GRANT = Guarantee(1.0, 1e-5)
@@ -46,6 +47,7 @@ def check_ledger() -> Iterator[Finding]:
     yield _totals("Gaussian account", Cost(0.3, 1e-5, mu=0.05, rho=math.inf))
     yield _totals("coarse noise", Cost(0.3, 1e-5, mu=1e-9, tv_slack=1e-10))
     yield _person()
+    yield _published()
 
 
 @contextlib.contextmanager
@@ -214,3 +216,17 @@ def _person() -> Finding:
             refused = False
     evidence = "refused" if refused else "admitted"
     return Finding("ledger, three records a person", "twice epsilon 0.7 is refused", evidence, refused)
+
+
+def _published() -> Finding:
+    """What a model says of its budget is the same where another fit, on an earlier day, refused its data."""
+    later = {"at": "2999-01-31T12:00:00+00:00"}
+    with _ledger() as (ledger, _):
+        _fit("DPIHTH", ledger)
+        plain, refunded = (LedgerState(ledger.state().events) for _ in range(2))
+    reserved = next(event for event in plain.events if event.kind == "reserve")
+    refunded.write("people", "refused", "reserve", reserved.details | later)
+    refunded.write("people", "refused", "refund", later)
+    shown = [spending(state, "people", by_day=True) for state in (plain, refunded)]
+    evidence = "the same" if shown[0] == shown[1] else "another history"
+    return Finding("ledger, a fit that was refunded", "no model tells of it", evidence, shown[0] == shown[1])

@@ -1,6 +1,7 @@
 """What a dataset's fits have spent over time, from the events of a ledger."""
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpsparse.privacy.ledger.events import LedgerState
@@ -9,7 +10,8 @@ if TYPE_CHECKING:
 def spending(state: "LedgerState", dataset: str, *, by_day: bool = False) -> list[tuple[str, float]]:
     """When the spending of a dataset changed, and the epsilon spent from then on, at the grant's delta.
 
-    By day there is the last change of each, and the day alone.
+    By day there is the last change of each, and the day alone. A fit that was refunded is left out: its data were
+    refused, and what published models show of a budget does not tell that.
 
     Examples
     --------
@@ -21,13 +23,18 @@ def spending(state: "LedgerState", dataset: str, *, by_day: bool = False) -> lis
     >>> spending(state, "trial-7"), spending(state, "trial-7", by_day=True)
     ([('2026-01-31T12:00:00+00:00', 0.0)], [('2026-01-31', 0.0)])
     """
-    changing = [event for event in state.events if event.dataset == dataset and event.kind != "charge"]
-    # A later event of the same day takes the place of an earlier one.
-    last = {event.details["at"][: len("2026-01-31")] if by_day else event.number: event for event in changing}
-    shown = {event.number: when if by_day else event.details["at"] for when, event in last.items()}
-    growing, changes = type(state)([]), []
+    whole = state.filters[dataset]
+    growing, changes = replace(whole, costs=()), dict[Any, tuple[str, float]]()
     for event in state.events:
-        growing.read(event)
-        if event.number in shown:
-            changes.append((str(shown[event.number]), growing.filters[dataset].epsilon_spent))
-    return changes
+        if event.dataset != dataset or event.kind not in ("grant", "reserve"):
+            continue
+        if event.kind == "reserve":
+            fit = state.fits[str(event.fit)]
+            if fit.state == "refunded":
+                continue
+            growing = replace(growing, costs=(*growing.costs, fit.cost))
+        when = event.details["at"]
+        when = when[: len("2026-01-31")] if by_day else when
+        # A later event of the same day takes the place of an earlier one.
+        changes[when if by_day else event.number] = str(when), growing.epsilon_spent
+    return list(changes.values())
