@@ -99,12 +99,9 @@ glance.dp_lm <- function(x, ...) {
 predict.dp_lm <- function(object, newdata, type = "response", ...) {
   if (missing(newdata)) stop("newdata is missing: a private model keeps no records", call. = FALSE)
   match.arg(type, "response")
-  needed <- lapply(object$columns, function(name) {
-    if (name %in% names(newdata)) as.name(name) else str2lang(name)
-  })
-  lapply(needed, .check_term)
-  columns <- lapply(needed, .value, data = newdata)
-  names(columns) <- object$columns
+  missing <- setdiff(object$columns, names(newdata))
+  if (length(missing)) stop("newdata has no column '", missing[1], "'", call. = FALSE)
+  columns <- as.list(newdata[object$columns])
   # Without any effect a column tells the number of records.
   if (!length(columns)) columns <- list(record = seq_len(nrow(newdata)))
   predicted <- .as_model(object)$predict(.as_frame(columns))
