@@ -21,6 +21,8 @@ SLOW = {
     "fuzz/test_files.py",
     "fuzz/test_neighbors.py",
     "golden/test_bits.py",
+    "model/test_every_family.py",
+    "model/test_tables_in_papers.py",
     "paper/test_reproduce.py",
     "privacy/ledger/test_ledger_under_fire.py",
     "privacy/ledger/test_postgres_killed.py",

@@ -105,6 +105,8 @@ def test_latex_escapes_what_it_would_read(fitted):
     assert r"$-$2 & {[}$-$2.196" in text
     assert text.count(r"\\") == len(odd_names(fitted).effects) + 2 + 1 + 5
     assert text.count("{") == text.count("}")
+    starred = replace(fitted.released_, features=(Feature("*a"),), effects=(Effect("*a", 1.0, 1.0, 0.1),))
+    assert "\n{}*a & 1 &" in starred.to_latex()
 
 
 def test_powers_of_ten_are_written_as_papers_do(fitted, tmp_path):

@@ -209,6 +209,8 @@ def test_no_entry_can_be_of_another_type_or_left_out(path, model):
         "classes",
         "correlations",
         "exposure",
+        "formula",
+        "within",
         "parts",
         "rows",
     }

@@ -146,6 +146,12 @@ def test_predictions_stand_beside_the_callers_records(frame, fitted):
         fitted.augment(frame, name="a")
 
 
+def test_a_record_beside_others_is_predicted_as_it_is_alone(fitted):
+    beside = fitted.augment(NAMED.iloc[:4])
+    alone = [fitted.augment(NAMED.iloc[[k]]).prediction.item() for k in range(4)]
+    assert beside.prediction.tolist() == alone
+
+
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 def test_an_array_becomes_a_frame_of_pandas(fitted):
     beside = fitted.augment(X[:5])

@@ -1,140 +1,65 @@
-# Functions of one record's own cells: whatever reads other records, such as scale or poly, is refused.
-.row_wise <- c(
-  "+", "-", "*", "/", "^", "(", "I", "abs", "exp", "expm1", "log", "log10", "log1p", "log2", "sqrt",
-  "==", "!=", "<", "<=", ">", ">=", "&", "|", "!"
+# Formulas are Python's: which terms read one record alone, which make one variable, and which would read other records
+# and are refused, is decided there. Here R's way to write them becomes Python's.
+
+.operators <- c(
+  "+" = "+", "-" = "-", "*" = "*", "/" = "/", "^" = "**", ":" = ":", "==" = "==", "!=" = "!=", "<" = "<", "<=" = "<=",
+  ">" = ">", ">=" = ">="
 )
+# Functions that Python has by another name.
+.renamed <- c(factor = "C", as.factor = "C")
 
-# A spline with public knots is row-wise too: bs(age, knots = c(30, 50, 70), lower = 0, upper = 110).
-.is_spline <- function(term) is.call(term) && identical(term[[1]], as.name("bs"))
-
-# Refuse a term with any call that is not row-wise.
-.check_row_wise <- function(term) {
-  if (.is_spline(term)) {
-    .spline_numbers(term)
-    .check_row_wise(term[[2]])
-  } else if (is.call(term)) {
-    name <- paste(deparse(term[[1]]), collapse = " ")
-    if (!name %in% .row_wise) {
-      stop("'", name, "' in the formula may read other records, which is no release: use row-wise functions (",
-        "log1p, sqrt, I, ...), bs(age, knots = c(30, 50, 70), lower = 0, upper = 110) with public knots, or compute it ",
-        "from public numbers beforehand", call. = FALSE)
-    }
-    lapply(as.list(term)[-1], .check_row_wise)
-  } else if (!is.name(term) && !is.numeric(term) && !is.character(term) && !is.logical(term)) {
-    stop("a formula has the names of columns, numbers and row-wise functions of them", call. = FALSE)
+# A part of a formula as Python writes it.
+.python_text <- function(part) {
+  if (is.name(part)) return(.python_name(as.character(part)))
+  if (is.character(part)) return(encodeString(part, quote = "\""))
+  if (is.logical(part)) return(if (isTRUE(part)) "True" else "False")
+  # Seventeen digits are every digit of a number.
+  if (is.numeric(part)) return(format(part, digits = if (as.numeric(format(part, digits = 15)) == part) 15 else 17))
+  if (!is.call(part)) stop("a formula has the names of columns, numbers and functions of them", call. = FALSE)
+  # A function of a package is refused, or taken, by its own name.
+  named <- if (is.call(part[[1]]) && length(part[[1]]) == 3) part[[1]][[3]] else part[[1]]
+  name <- as.character(named)[1]
+  inside <- vapply(as.list(part)[-1], .python_text, "")
+  if (name == "(") return(paste0("(", inside, ")"))
+  if (name %in% names(.operators)) {
+    sign <- .operators[[name]]
+    return(if (length(inside) == 1) paste0(sign, inside) else paste(inside[1], sign, inside[2]))
   }
-  invisible(TRUE)
-}
-
-# The same of a whole term, which may be a product. Within a function a colon would be R's sequence.
-.check_term <- function(term) {
-  operator <- if (is.call(term)) as.character(term[[1]])[1] else ""
-  if (operator == ":") {
-    lapply(as.list(term)[-1], .check_term)
-  } else {
-    .check_row_wise(if (operator == "[" && .is_spline(term[[2]]) && is.numeric(term[[3]])) term[[2]] else term)
-  }
-}
-
-# The public numbers of a spline: lower, knots, upper.
-.spline_numbers <- function(term) {
-  given <- as.list(term)[-(1:2)]
-  limits <- if (setequal(names(given), c("knots", "lower", "upper"))) {
-    tryCatch(
-      as.numeric(unlist(lapply(given[c("lower", "knots", "upper")], eval, envir = list(), enclos = baseenv()))),
-      error = function(unknown) NA
-    )
-  }
-  if (is.null(limits) || anyNA(limits) || !all(is.finite(limits)) || any(diff(limits) <= 0)) {
-    stop("bs needs public numbers that increase: bs(age, knots = c(30, 50, 70), lower = 0, upper = 110)", call. = FALSE)
-  }
-  limits
-}
-
-# Cubic B-splines; numbers beyond the limits are at them, and the first one follows from the others and the constant.
-.spline <- function(term, data) {
-  limits <- .spline_numbers(term)
-  values <- .number(term[[2]], data)
-  lower <- limits[1]
-  upper <- limits[length(limits)]
-  inside <- pmin(pmax(ifelse(is.na(values), lower, values), lower), upper)
-  basis <- splines::splineDesign(c(rep(lower, 3), limits, rep(upper, 3)), inside, ord = 4)[, -1, drop = FALSE]
-  basis[is.na(values), ] <- NA
-  lapply(seq_len(ncol(basis)), function(k) basis[, k])
-}
-
-# The values of a term, from each record's own cells. Functions are those of base R alone, so that none of the caller's
-# stands in for one of them.
-.value <- function(term, data) {
-  if (is.call(term) && identical(term[[1]], as.name("[")) && .is_spline(term[[2]])) {
-    return(.spline(term[[2]], data)[[term[[3]]]])
-  }
-  if (is.call(term) && identical(term[[1]], as.name(":"))) {
-    return(.number(term[[2]], data) * .number(term[[3]], data))
-  }
-  # A warning would tell that some record has a number below 0.
-  suppressWarnings(eval(term, data, baseenv()))
-}
-
-.number <- function(term, data) {
-  values <- .value(term, data)
-  if (!is.numeric(values) && !is.logical(values)) {
-    stop("'", .label(term), "' in a product is no number: name a public category, such as age:I(sex == \"m\")",
+  if (name == "c") return(paste0("[", paste(inside, collapse = ", "), "]"))
+  if (!grepl("^[[:alpha:]][[:alnum:]_.]*$", name)) {
+    stop("the formula has '", name, "': a term has columns, numbers, arithmetic, comparisons and functions of one number",
       call. = FALSE)
   }
-  as.numeric(values)
+  given <- names(inside)
+  # One number is a vector in R, and no list in Python.
+  single <- given == "knots" & !startsWith(inside, "[")
+  inside[single] <- paste0("[", inside[single], "]")
+  if (!is.null(given)) inside <- paste0(given, ifelse(nzchar(given), "=", ""), inside)
+  paste0(if (name %in% names(.renamed)) .renamed[[name]] else name, "(", paste(inside, collapse = ", "), ")")
 }
 
-.label <- function(term) paste(trimws(deparse(term, width.cutoff = 500, backtick = FALSE)), collapse = " ")
+# A column's name, in backticks where it is none of Python's.
+.python_name <- function(name) if (grepl("^[[:alpha:]_][[:alnum:]_]*$", name)) name else paste0("`", name, "`")
 
-# The terms of a formula's right side; a * b stands for both and their product.
-.terms_of <- function(side) {
-  operator <- if (is.call(side)) as.character(side[[1]])[1] else ""
-  if (operator == "+") {
-    if (length(side) == 2) return(.terms_of(side[[2]]))
-    return(c(.terms_of(side[[2]]), .terms_of(side[[3]])))
-  }
-  if (operator == "*") {
-    return(c(.terms_of(side[[2]]), .terms_of(side[[3]]), list(call(":", side[[2]], side[[3]]))))
-  }
-  if (operator %in% c("%in%", "|", "-", "^")) {
-    stop("the formula has '", .label(side), "': write products as a:b or a * b, and name the columns that you want",
-      call. = FALSE)
-  }
-  list(side)
-}
-
-# The response and the features of a formula: a data frame, and the name of its response.
-.model_columns <- function(formula, data) {
+# The formula as Python writes it, and the columns that it needs; a dot is all columns but those of the response and
+# `apart`.
+.read_formula <- function(formula, data, apart = NULL) {
   if (!inherits(formula, "formula") || length(formula) != 3) {
     stop("formula must have a response and features, such as cost ~ age + region", call. = FALSE)
   }
   if (!is.data.frame(data)) stop("data must be a data frame", call. = FALSE)
-  response <- formula[[2]]
-  names <- setdiff(names(data), all.vars(response))
-  terms <- .terms_of(formula[[3]])
-  if (any(vapply(terms, identical, TRUE, as.name(".")))) {
-    terms <- c(lapply(names, as.name), Filter(function(term) !identical(term, as.name(".")), terms))
-  }
-  lapply(c(list(response), terms), .check_term)
-  missing <- setdiff(unlist(lapply(c(list(response), terms), all.vars)), names(data))
+  missing <- setdiff(c(setdiff(all.vars(formula), "."), apart), names(data))
   if (length(missing)) stop("data has no column '", missing[1], "'", call. = FALSE)
-  columns <- list()
-  for (term in c(list(response), terms)) {
-    label <- .label(term)
-    values <- if (.is_spline(term)) .spline(term, data) else list(.value(term, data))
-    names(values) <- if (.is_spline(term)) paste0(label, "[", seq_along(values), "]") else label
-    columns <- c(columns, values[!names(values) %in% names(columns)])
+  features <- formula[[3]]
+  if ("." %in% all.vars(features)) {
+    others <- lapply(setdiff(names(data), c(all.vars(formula[[2]]), apart)), as.name)
+    dot <- Reduce(function(left, right) call("+", left, right), others)
+    features <- do.call(substitute, list(features, list(. = call("(", dot))))
   }
-  list(columns = columns, target = .label(response))
-}
-
-# A column that the formula does not name goes along: whose records they are, or what counts are in proportion to.
-.with_column <- function(parsed, data, name) {
-  if (is.null(name)) return(parsed)
-  if (!name %in% names(data)) stop("data has no column '", name, "'", call. = FALSE)
-  parsed$columns[[name]] <- data[[name]]
-  parsed
+  list(
+    text = paste(.python_text(formula[[2]]), "~", .python_text(features)),
+    columns = data[unique(c(all.vars(formula[[2]]), all.vars(features), apart))]
+  )
 }
 
 # One column for pandas: NA becomes a gap, whatever the type; levels of factors are not passed on.

@@ -5,9 +5,10 @@
 #' categories there are is learned within the guarantee, and levels of factors are not read.
 #'
 #' @param formula A response and features, such as `cost ~ age + region`, or `cost ~ .`. Terms may be
-#'   row-wise functions of columns, such as `log1p(income)` or `I(age^2)`, products `a:b` and `a * b`,
-#'   and splines with public knots, `bs(age, knots = c(30, 50, 70), lower = 0, upper = 110)`. What
-#'   would read other records, such as `scale` or `poly`, is refused.
+#'   functions of one number, such as `log1p(income)` or `I(age^2)`, products `a:b` and `a * b`, also
+#'   of a number and a category, `factor(ward)`, and splines with public knots,
+#'   `bs(age, knots = c(30, 50, 70), lower = 0, upper = 110)`. What would read other records, such as
+#'   `scale` or `poly`, is refused.
 #' @param data A data frame, one row for each person, or with a column that says whose each row is.
 #' @param person The name of that column; `NULL` where each row is a person. The guarantee is to a
 #'   person with all their rows.
@@ -30,7 +31,7 @@
 #' }
 dp_lm <- function(formula, data, epsilon = 1, delta = NULL, sparsity = 5, estimand = c("mean", "typical"),
                   person = NULL, ledger = NULL, dataset = NULL, ...) {
-  parsed <- .with_column(.model_columns(formula, data), data, person)
+  parsed <- .read_formula(formula, data, person)
   estimator <- .python$dpsparse$PrivateSparseRegressor(
     epsilon = epsilon, delta = delta, sparsity = .sparsity(sparsity), estimand = match.arg(estimand),
     ledger = ledger, dataset = dataset, ...
@@ -70,7 +71,7 @@ dp_glm <- function(formula, data, family = stats::binomial, positive = NULL, exp
   if (is.null(known)) {
     stop("family must be binomial or poisson with its usual link; dp_lm is for numbers", call. = FALSE)
   }
-  parsed <- .with_column(.with_column(.model_columns(formula, data), data, exposure), data, person)
+  parsed <- .read_formula(formula, data, c(exposure, person))
   estimator <- .python$dpsparse[[known]](
     epsilon = epsilon, delta = delta, sparsity = .sparsity(sparsity), ledger = ledger, dataset = dataset, ...
   )
@@ -99,7 +100,7 @@ dp_glm <- function(formula, data, family = stats::binomial, positive = NULL, exp
 #'   tidy(fit$whether, exponentiate = TRUE)
 #' }
 dp_two_part <- function(formula, data, epsilon = 1, delta = NULL, sparsity = 5, ledger = NULL, dataset = NULL, ...) {
-  parsed <- .model_columns(formula, data)
+  parsed <- .read_formula(formula, data)
   estimator <- .python$dpsparse$PrivateSparseTwoPartRegressor(
     epsilon = epsilon, delta = delta, sparsity = .sparsity(sparsity), ledger = ledger, dataset = dataset, ...
   )
@@ -126,7 +127,7 @@ dp_two_part <- function(formula, data, epsilon = 1, delta = NULL, sparsity = 5, 
 }
 
 .fitted <- function(estimator, parsed, call, class, ...) {
-  table <- .python$dpsparse$read_table(.as_frame(parsed$columns), parsed$target, ...)
+  table <- .python$dpsparse$read_table(.as_frame(parsed$columns), formula = parsed$text, ...)
   estimator$fit(table)
   .from_python(estimator$released_, .bare(call), class)
 }

@@ -99,12 +99,9 @@ glance.dp_lm <- function(x, ...) {
 predict.dp_lm <- function(object, newdata, type = "response", ...) {
   if (missing(newdata)) stop("newdata is missing: a private model keeps no records", call. = FALSE)
   match.arg(type, "response")
-  needed <- lapply(object$columns, function(name) {
-    if (name %in% names(newdata)) as.name(name) else str2lang(name)
-  })
-  lapply(needed, .check_term)
-  columns <- lapply(needed, .value, data = newdata)
-  names(columns) <- object$columns
+  missing <- setdiff(object$columns, names(newdata))
+  if (length(missing)) stop("newdata has no column '", missing[1], "'", call. = FALSE)
+  columns <- as.list(newdata[object$columns])
   # Without any effect a column tells the number of records.
   if (!length(columns)) columns <- list(record = seq_len(nrow(newdata)))
   predicted <- .as_model(object)$predict(.as_frame(columns))
@@ -143,6 +140,9 @@ plot.dp_lm <- function(x, ...) {
   lines <- strsplit(labels, "\n")
   old <- graphics::par(mar = c(4, 2 + 0.45 * max(unlist(lapply(lines, nchar))), 1, 1))
   on.exit(graphics::par(old))
+  # Full dots are significant after Bonferroni's correction, hollow ones are not, crosses have no interval.
+  known <- !is.na(frame$conf.low)
+  significant <- known & x$effects$p_value < 0.05 / x$glance$n_features
   # Each label is in the middle of as many lines as it takes, whatever the others take.
   heights <- lengths(lines) + 0.7
   places <- sum(heights) - cumsum(heights) + heights / 2
@@ -150,11 +150,13 @@ plot.dp_lm <- function(x, ...) {
   graphics::plot(frame$estimate, places,
     xlim = ends, ylim = c(0, sum(heights)), yaxt = "n", ylab = "", log = if (is.null(x$ratio)) "" else "x",
     xlab = if (is.null(x$ratio)) "effect, 95 % interval" else paste0(x$ratio, ", 95 % interval"),
-    pch = ifelse(is.na(frame$conf.low), 4, 19), ...
+    type = "n", ...
   )
-  known <- !is.na(frame$conf.low)
-  graphics::segments(frame$conf.low[known], places[known], frame$conf.high[known], places[known])
   graphics::abline(v = as.numeric(!is.null(x$ratio)), lty = 3)
+  graphics::segments(frame$conf.low[known], places[known], frame$conf.high[known], places[known],
+    lty = ifelse(significant[known], 1, 2)
+  )
+  graphics::points(frame$estimate, places, pch = ifelse(!known, 4, ifelse(significant, 19, 21)), bg = "white")
   graphics::axis(2, places, labels, las = 1, cex.axis = 0.8)
   invisible(x)
 }

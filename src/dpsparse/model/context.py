@@ -64,8 +64,8 @@ def fit_context(ledger: Any = None, dataset: str | None = None) -> FitContext:
 
 
 def _budget(ledger: Any, dataset: str | None) -> Budget | None:
+    from dpsparse.model.spending import spending
     from dpsparse.privacy.ledger.ledger import PrivacyLedger
-    from dpsparse.privacy.ledger.spending import spending
 
     try:
         ledger = PrivacyLedger(ledger)

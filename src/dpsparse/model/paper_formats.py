@@ -133,6 +133,9 @@ def as_latex(table: "EffectTable") -> str:
             name = f"\\raggedright\\hangindent=2em\\hangafter=1\\quad {name}" if is_folded else f"\\quad {name}"
         elif is_folded and name:
             name = f"\\raggedright {name}"
+        elif name.startswith("*"):
+            # The end of a row would take it as its own.
+            name = f"{{}}{name}"
         return f"{' & '.join([name, *cells])} {end}"
 
     def rows(line: "Line") -> Iterator[str]:

@@ -29,6 +29,7 @@ _LINE, _BETWEEN, _AROUND, _WIDTH = 0.16, 0.16, 1.0, 7.0
 _BELOW = 64
 # Dots per inch of a picture on a screen, and in print.
 _SCREEN, _PRINT = 72, 200
+_MARKS = {Verdict.SIGNIFICANT: "●", Verdict.NOT_SIGNIFICANT: "○", Verdict.NOT_TRUSTED: "x"}
 # Numbers beyond these have no place on an axis.
 _LARGEST, _LARGEST_LOG = 1e100, 200.0
 
@@ -92,8 +93,16 @@ def plot_effects(model: "LinearModel", axes: "Axes | None" = None, per: Literal[
         axes.xaxis.set_minor_locator(NullLocator())
     of = f"{model.ratio}, {model.target}" if model.ratio else f"effect on {model.target}"
     step = "for a step of one scale" if per == "scale" else "per one-unit increase"
-    axes.set_xlabel(textwrap.fill(f"{of}, {step}, with {SHOWN_PERCENT} intervals", _BELOW), parse_math=False)
+    below = textwrap.fill(f"{of}, {step}, with {SHOWN_PERCENT} intervals", _BELOW)
+    axes.set_xlabel("\n".join([below, *_key(rows)]), parse_math=False)
     return axes
+
+
+def _key(rows: Sequence[ScaledEffect]) -> list[str]:
+    """What the marks mean, where there are several."""
+    verdicts = {row.effect.verdict for row in rows}
+    words = [f"{mark} {verdict.value}" for verdict, mark in _MARKS.items() if verdict in verdicts]
+    return ["   ".join(words)] if len(words) > 1 else []
 
 
 def _heights(labels: Sequence[str]) -> list[float]:

@@ -7,8 +7,8 @@ from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from dpsparse.html import Html, tag
+from dpsparse.model.spending import spending
 from dpsparse.privacy.accounting.filter import round_down
-from dpsparse.privacy.ledger.spending import spending
 from dpsparse.report.charts import steps
 
 if TYPE_CHECKING:

@@ -79,6 +79,21 @@ test_that("counts have rate ratios", {
   expect_gt(cor(predict(counts, people), people$years), 0.5)
 })
 
+test_that("a model keeps its formula", {
+  curved <- suppressWarnings(dp_lm(log1p(abs(cost)) ~ age * smoker + I(age^2) + factor(region), people,
+    epsilon = 8, sparsity = 3, random_state = 1L
+  ))
+  expect_equal(curved$glance$target, "log1p(abs(cost))")
+  expect_true(all(curved$columns %in% names(people)))
+  expect_length(predict(curved, head(people)), 6)
+  records <- people
+  records$age <- NULL
+  expect_error(predict(fit, records), "no column 'age'")
+  # A function of the caller's stands in for none of Python's.
+  log1p <- function(x) stop("never called")
+  expect_length(coef(suppressWarnings(dp_lm(cost ~ log1p(age), people, sparsity = 1, random_state = 1L))), 1)
+})
+
 test_that("rows of a person count together", {
   visits <- people[rep(seq_len(2000), 2), ]
   visits$patient <- rep(sprintf("p%04d", seq_len(2000)), 2)

@@ -16,7 +16,7 @@ def spending(state: "LedgerState", dataset: str, *, by_day: bool = False) -> lis
     Examples
     --------
     >>> from dpsparse.privacy.ledger.events import LedgerState
-    >>> from dpsparse.privacy.ledger.spending import spending
+    >>> from dpsparse.model.spending import spending
     >>> state = LedgerState([])
     >>> granted = state.write("trial-7", None, "grant", {"epsilon": 1.0, "delta": 1e-6, "adjacency": "replace-one",
     ...     "records_per_person": 1, "at": "2026-01-31T12:00:00+00:00"})
