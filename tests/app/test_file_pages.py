@@ -284,6 +284,9 @@ def test_types_are_shown_only_where_a_schema_declares_them(client, data):
     }
     types = {name: declared for name, _, declared in rows}
     assert (types["age"], types["cost"], types["ill"], types["spent"]) == ("double", "int64", "bool", "")
+    # Of a categorical type that of its texts: its levels are not read.
+    assert "string" in types["grade"]
+    assert "dictionary" not in types["grade"]
     assert "declares the kinds of 6 of its 7 columns" in page
     # Of a text nobody knows a range, and of the truth no categories.
     choices = re.findall(r'aria-label="what is known of (.*?)">(.*?)</select>', page)

@@ -22,6 +22,7 @@ from dpsparse import (
 )
 from dpsparse.data.public_schema import read_schema
 from dpsparse.io.cells.grammar import Kind
+from dpsparse.model.plots import scaled_effects
 from dpsparse.report.deployment import unprotected
 from dpsparse.report.fit_page import fit_page
 
@@ -63,6 +64,18 @@ def test_a_number_times_a_category_is_one_variable_with_its_own_terms(products):
     assert not tested["region"].clear
     for text in ("'age:region': 2 effects against 'north'", "age:region=south is age less its centre"):
         assert text in products.summary().replace("\n", " ")
+
+
+def test_a_product_is_drawn_for_a_step_of_its_scale(products):
+    steps = {each.effect.feature: each.scale for each in scaled_effects(products.released_)}
+    assert steps["age:region=south"] == pytest.approx(products.units_["age:region=south"][1])
+    assert steps["region=south"] == 1.0
+
+
+def test_a_table_for_a_paper_says_what_the_product_is(products):
+    table = products.to_markdown()
+    assert "| age:region " in table
+    assert "age:region=south is age less its centre" in table
 
 
 def test_its_effects_are_those_of_least_squares(products):

@@ -61,6 +61,11 @@ class Feature:
         return self if self.within is None else self.within
 
     @property
+    def is_zero_one(self) -> bool:
+        """Whether it is a property of a cell, 1 or 0: no number, and no part of a spline."""
+        return self.level is not None and self.within is None and self.part_of is None
+
+    @property
     def columns(self) -> list[str]:
         """The columns whose cells it is made of."""
         return list(dict.fromkeys([self.column, self.indicator.column]))

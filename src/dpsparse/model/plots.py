@@ -52,7 +52,7 @@ def scaled_effects(model: "LinearModel", per: Literal["scale", "unit"] = "scale"
     scaled = []
     for effect, place in zip(model.effects, model._places, strict=True):
         feature = model.features[place]
-        is_whole = per == "unit" or feature.level is not None or feature.kind == Kind.boolean
+        is_whole = per == "unit" or feature.is_zero_one or feature.kind == Kind.boolean
         scale = 1.0 if is_whole else effect.scale or feature.scale or 1.0
         ends = effect.interval
         interval = None if ends is None else (ends[0] * scale, ends[1] * scale)

@@ -7,6 +7,7 @@ from dpsparse.inference.inference_constants import FAMILY_WISE_LEVEL
 from dpsparse.model.doubts import doubtful
 from dpsparse.model.effect import INTERVAL_HEADING, Verdict
 from dpsparse.model.meaning import estimand_of
+from dpsparse.model.remarks import products
 from dpsparse.model.two_part_words import BESIDE_PARTS
 
 if TYPE_CHECKING:
@@ -54,11 +55,13 @@ def _meaning(model: "LinearModel") -> str:
     text = estimand_of(model)
     if not text or not model.effects:
         return ""
-    return (
+    meaning = (
         f"Effects are {text}."
         if model.ratio is None
         else f"{model.ratio.capitalize()}s are exponentials of effects {text}."
     )
+    columns = products(model)
+    return f"{meaning} {columns}." if columns else meaning
 
 
 def _significance(model: "LinearModel") -> str:

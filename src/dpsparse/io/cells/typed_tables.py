@@ -34,7 +34,8 @@ class ParquetTable(BlockTable):
         self.declared = {name: each for name, (each, *others) in kinds.items() if each is not None and not others}
         self._mixed = [name for name, each in kinds.items() if len(each) > 1]
         # The types as the file names them, for people.
-        self.types = {name: str(schemas[0].field(name).type) for name in self.declared}
+        types = {name: schemas[0].field(name).type for name in self.declared}
+        self.types = {name: str(getattr(each, "value_type", each)) for name, each in types.items()}
 
     @cached_property
     def blocks(self) -> list[Rows]:
