@@ -33,10 +33,12 @@ def test_which_row_stands_for_a_person_follows_from_numbers_of_rows_alone():
 def test_public_numbers_of_rows():
     rows = People.of(np.array([0, 1, 1, 1, 1])).rows
     assert (rows.mean, rows.root, rows.many) == (2.5, 1.5, True)
-    # Of 9 people one has 91 rows, where the mean is 11: they count as 22.
-    many = People.of(np.repeat(np.arange(9), [1] * 8 + [91]))
+    # Of 9 people one has 98 rows, where the median is 1: their score is as long as that of 2 rows, and so counts as 14.
+    many = People.of(np.repeat(np.arange(9), [1] * 8 + [98]))
     assert many.weights[:8].tolist() == [1.0] * 8
-    assert (many.weights[8] * 91, many.rows.mean) == (pytest.approx(22.0), pytest.approx(30 / 9))
+    assert (many.weights[8] * 98, many.rows.mean) == (pytest.approx(14.0), pytest.approx(22 / 9))
+    # In second moments, which do not cancel, they count as 2.
+    assert many.held().limited == pytest.approx(10 / 9)
     assert People.of(np.array([4, 2])).rows.many is False
 
 

@@ -1,11 +1,14 @@
 """Vectors of scores: their norms, clipped sums and second moments are NumPy's, record by record."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 from dpsparse.data.as_table import as_table
 from dpsparse.engine.config import configured
+from dpsparse.engine.people import MOST_ROWS, People
 from dpsparse.engine.queries import Column, Records
 from dpsparse.engine.scores import Terms, clipped_sums, norm_counts, second_moment_sums
 from dpsparse.engine.threads import threads
@@ -120,3 +123,16 @@ def test_blocks_threads_and_storages_give_the_same_bits(table, kind):
         for one, same in zip(found[0], other, strict=True):
             np.testing.assert_array_equal(one, same)
             assert one.dtype == same.dtype == np.int64
+
+
+def test_people_with_very_many_rows_weigh_less_and_in_second_moments_still_less():
+    rng, sizes = np.random.default_rng(1), np.array([1] * 1_001 + [1_000])
+    people, X = People.of(np.repeat(np.arange(len(sizes)), sizes)), rng.standard_normal((N, 3))
+    X[1_001:] *= 10
+    records, vectors = replace(records_of(np.zeros(N), X), people=people.held()), naive((np.zeros(N), X), "row")
+    bounded = replace(terms_of("row"), row_bound=1e9)
+    for terms, counted in ((terms_of("row"), MOST_ROWS), (bounded, np.sqrt(MOST_ROWS * 1_000))):
+        weights = np.repeat([1.0, counted / 1_000], [1_001, 1_000]) * len(sizes) / (1_001 + counted)
+        moments = second_moment_sums(records, terms, 200.0) * (200.0 / GRAM_LEVELS) ** 2
+        # A level is a tenth here.
+        np.testing.assert_allclose(np.trace(moments), np.sum(weights[:, None] * vectors**2), rtol=0.15)

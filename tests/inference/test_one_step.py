@@ -109,6 +109,11 @@ def test_second_moments_that_are_noise_become_round():
     np.testing.assert_allclose(round_one, np.eye(6) * np.trace(matrix) / 6)
     np.testing.assert_allclose(shrunk_to_sphere(NoisyMatrix(matrix, 0.0)), matrix)
     assert np.trace(shrunk_to_sphere(NoisyMatrix(matrix, 0.5))) == pytest.approx(np.trace(matrix))
+    # Second moments of people's rows do; of single rows they are as they are released.
+    law, released = law_of(np.ones(N)), NoisyMatrix(matrix, 0.1)
+    of_people, of_rows = (Whitening.of(np.eye(6), released, law, NOWHERE, steeper).inner for steeper in (2.0, 1.0))
+    np.testing.assert_allclose(of_rows, matrix)
+    assert np.ptp(np.linalg.eigvalsh(of_people)) < np.ptp(np.linalg.eigvalsh(of_rows))
 
 
 @pytest.mark.parametrize("unit", [1e-200, 1e200])

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dpsparse.algorithms.pursuit.pursuit_constants import NORM_BINS
-from dpsparse.inference.tails import Norms
+from dpsparse.inference.tails import Norms, Tails
 
 
 @pytest.mark.slow
@@ -25,3 +25,11 @@ def test_a_far_lump_is_seen():
     true = np.histogram(norms, np.append(NORM_BINS[:-1], np.inf))[0]
     law = Norms.of(NORM_BINS, true + noise * rng.standard_normal(len(true)), noise, n)
     assert law.beyond(100.0) > 10
+
+
+@pytest.mark.parametrize("bounded", [True, False])
+def test_sums_of_people_have_lighter_tails_and_only_bounded_ones_point_less_to_one_side(bounded):
+    one, sums = Tails(), Tails().of_sums(2.0, bounded)
+    assert one.of_sums(1.0, bounded) == one
+    assert sums.index == 2 * one.index
+    assert (sums.left_out < one.left_out) == (sums.bias < one.bias) == bounded

@@ -8,7 +8,9 @@ depends on that record alone and has the same bits on every engine.
 Where people have several records, all rows have the same weight, as in the estimators that these scores are of, but for
 people with very many (`people.MOST_ROWS`). With m the mean number of rows, a person's score is the sum of those of
 their rows over sqrt m, and their second moments are the sum of those of their rows over m. So a person of m rows in
-random directions has a score as long as a row's.
+random directions has a score as long as a row's. Second moments of rows do not cancel: there people with very many rows
+have the square of their weight, or a few of them would make up the matrix. It is the slope of the mean score as far as
+rows of these people are like those of others.
 """
 
 import math
@@ -68,7 +70,7 @@ def norm_counts(records: Records, terms: Terms, thresholds: Thresholds) -> NDArr
     if people is None or terms.factor == "row":
         return records.counts_at_most(module_of(norms).where(blank, like(np.nan, norms), norms), thresholds)
     if terms.factor == "slope":
-        norms = _person_norms(norms, people)
+        norms = _person_norms(norms, people, terms)
     else:
         norms = vector_sums.norms(_person_scores(vectors, people))
     all_blank = people.sums(as_float64(blank)) == people.sizes
@@ -93,8 +95,8 @@ def second_moment_sums(records: Records, terms: Terms, bound: float) -> NDArray[
     if people is None or terms.factor == "score":
         vectors = _person_scores(vectors, people)
         return vector_sums.gram_sums(vectors, vector_sums.clip_factor(vector_sums.norms(vectors), bound), bound)
-    factor = vector_sums.clip_factor(_person_norms(vector_sums.norms(vectors), people), bound)
-    scale = factor * np.sqrt(people.weights / people.mean)
+    factor = vector_sums.clip_factor(_person_norms(vector_sums.norms(vectors), people, terms), bound)
+    scale = factor * np.sqrt(_moment_weights(people, terms))
     return vector_sums.gram_sums(vectors, people.each(scale), bound, people)
 
 
@@ -105,10 +107,21 @@ def _person_scores(vectors: Array, people: Held | None) -> Array:
     return vector_sums.sanitized(people.sums(vectors) * (people.weights / math.sqrt(people.mean)))
 
 
-def _person_norms(norms: Array, people: Held) -> Array:
+def _person_norms(norms: Array, people: Held, terms: Terms) -> Array:
     """The root of the sum of each person's squared norms over the mean number of rows."""
     with np.errstate(all="ignore"):
-        return square_root(people.sums(norms * norms) * (people.weights / people.mean))
+        return square_root(people.sums(norms * norms) * _moment_weights(people, terms))
+
+
+def _moment_weights(people: Held, terms: Terms) -> NDArray[np.float64]:
+    """What each person's second moments of rows are multiplied by.
+
+    Where rows are bounded, sums of scores are clipped at what one row can add. So are those of second moments then,
+    with the same weights, for a step that goes by both.
+    """
+    if terms.row_bound < np.inf:
+        return people.weights / people.mean
+    return people.weights**2 / people.limited
 
 
 def _vectors(records: Records, terms: Terms) -> tuple[Array, Array]:

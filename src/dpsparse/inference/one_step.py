@@ -53,7 +53,7 @@ class Whitening:
         cls, rough: NDArray[np.float64], released: NoisyMatrix, rows: Norms, clip: Clip, steeper: float = 1.0
     ) -> "Whitening":
         """From rough second moments, those in their coordinates, and the law of squared norms there."""
-        inner = floored(released.values, max(released.noise * np.sqrt(len(rough)), c.LEAST_ROW_MOMENT))
+        inner = rough_moments(released, shrinks=steeper > 1)
         root = power(rough, 0.5) @ power(inner, 0.5)
         left_out = rows.beyond(clip.bound) / max(np.trace(inner), c.NO_VARIANCE)
         return cls(root, power(rough, -0.5), inner, released.noise, left_out, steeper)
@@ -78,9 +78,14 @@ class Whitening:
         return np.asarray(self.step @ (self.inverse_root @ vectors))
 
 
-def rough_moments(released: NoisyMatrix) -> NDArray[np.float64]:
-    """Rough second moments, with no eigenvalue below their noise."""
-    return floored(released.values, max(released.noise * np.sqrt(len(released.values)), c.LEAST_ROW_MOMENT))
+def rough_moments(released: NoisyMatrix, shrinks: bool = False) -> NDArray[np.float64]:
+    """Rough second moments, with no eigenvalue below their noise.
+
+    Those of people are shrunk to a sphere: they have the noise of as many terms as there are people, while scores have
+    that of more.
+    """
+    values = shrunk_to_sphere(released) if shrinks else released.values
+    return floored(values, max(released.noise * np.sqrt(len(values)), c.LEAST_ROW_MOMENT))
 
 
 def shrunk_to_sphere(released: NoisyMatrix) -> NDArray[np.float64]:
@@ -114,7 +119,8 @@ class OneStep:
 
     `settled` is False where it led further than its errors and those of its start let one expect: a few rows or
     responses that lie far from all others pull it, and its errors cannot be relied on. `noisy` says that there are too
-    many columns for so few records: second moments are mostly noise.
+    many columns for so few records: second moments are mostly noise. `sampling` is the part of the covariance that a
+    fit without privacy has, too; 0 where it is not told apart.
     """
 
     effects: NDArray[np.float64]
@@ -123,6 +129,7 @@ class OneStep:
     tau: float
     settled: bool = True
     noisy: bool = False
+    sampling: NDArray[np.float64] | float = 0.0
 
     @classmethod
     def of(
@@ -157,7 +164,7 @@ class OneStep:
         # A clip of the norm leaves out the same in every white direction, as far as is known.
         clipped = np.sqrt(np.diagonal(spread) / k) * left_out * scores.beyond(clip.bound)
         bias = np.hypot(clipped, whitening.left_out * move)
-        return cls(start + move, spread * (sampling + noise**2) + tilted, bias, tau)
+        return cls(start + move, spread * (sampling + noise**2) + tilted, bias, tau, sampling=spread * sampling)
 
     def curved(self, start: NDArray[np.float64], whitening: Whitening) -> "OneStep":
         """The same, with a bias for what a straight line does not see of the curve of an exponential."""

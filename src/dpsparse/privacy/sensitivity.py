@@ -61,7 +61,8 @@ People. Where ids tell whose rows are whose, a record of the setting above is al
 same number of rows, divided among people in the same way (the same positions belong together; a row without an id is a
 person of its own, and what the ids are does not matter), and are equal except for the rows of one person A: these hold
 anything else ("replace-one"), or are all blank ("zero-out-one"). So the number of people P and everybody's number of
-rows are the same in both, and so is the row that stands for each person, which these alone decide (`People.chosen`).
+rows are the same in both, and so are the row that stands for each person (`People.chosen`) and the weight of their rows
+(`People.weights`), which these alone decide.
 Blocks hold whole people, and a term is a function of one person's rows, of P, of the numbers of rows and of earlier
 releases: F(D) - F(D') = f(A's rows) - f(A's other rows), and each proof below holds with "record" read as "person", if
 f has the bound that it needs. It has:

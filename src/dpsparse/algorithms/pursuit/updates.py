@@ -318,18 +318,28 @@ def with_reference(
     A pursuit's own effects are of a typical response too, more precise and a little off: those of predictions have a
     part of them. So they have of other effects `beside` these, with their covariance, where these are given. With
     `only_beside` they are by these alone, as the step led astray.
+
+    Sums of people's rows are clipped far in. So the bound on the bias is above what the clip leaves out of most tables,
+    and has no part in their weights. The pursuit's sums are clipped closer still, which makes them less steep than its
+    model says: its covariance has the step's sampling errors in addition. With both, errors of simulated people are
+    smaller by 3 to 16 % (`people.py`).
     """
     features, concluded = slice(state.constants, None), state.concluded
     covariance = step.covariance + np.diag(step.bias**2)
     means = moments[0, 1:] / moments[0, 0] if state.constants else np.zeros(len(step.effects))
-    best, errors = (step.effects, covariance) if beside is None else combined(step.effects, covariance, *beside)
+    best, errors = step.effects, step.covariance if facts.rows.many else covariance
+    if beside is not None:
+        best, errors = combined(step.effects, covariance, *beside)
     if only_beside and beside is not None:
         best, errors = beside
     sure = any_sure(best[features], errors[features, features])
     explains = (sure or concluded.explains) and not concluded.all_equal
     # Categories that came with others have no effects of the pursuit.
     if math.isfinite(step.tau) and len(best) == len(state.evidence.estimate.effects):
-        best, errors = combined(best, errors, state.evidence.estimate.effects, covariance_of(state))
+        of_pursuit = covariance_of(state)
+        if facts.rows.many:
+            of_pursuit = of_pursuit + step.sampling
+        best, errors = combined(best, errors, state.evidence.estimate.effects, of_pursuit)
     kept = explains * shrunk(best[features], errors[features, features], ~rare(state, facts))
     effects = np.zeros(len(state.effects))
     effects[state.kept_features] = kept

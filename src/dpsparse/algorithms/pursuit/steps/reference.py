@@ -22,13 +22,14 @@ from dpsparse.algorithms.pursuit.releases import Releases, gram_noise, mean_nois
 from dpsparse.algorithms.pursuit.state import State
 from dpsparse.algorithms.pursuit.steps.absent import without_absent
 from dpsparse.algorithms.pursuit.steps.scored import Scores, planned_of
-from dpsparse.algorithms.pursuit.updates import with_reference
+from dpsparse.algorithms.pursuit.updates import covariance_of, with_reference
 from dpsparse.engine import queries
 from dpsparse.families.estimands import MEAN
 from dpsparse.inference.bounded_step import updated
 from dpsparse.inference.inference_constants import EXPONENTIAL_CURVE, NORMAL_MEDIAN
 from dpsparse.inference.matrices import NoisyMatrix
 from dpsparse.inference.one_step import OneStep, Whitening, power, rough_moments, score_root
+from dpsparse.inference.shrinkage import combined
 
 
 @dataclass(frozen=True)
@@ -76,11 +77,12 @@ class ReferenceStep:
     def run(self, data: Data, releases: Releases, state: State) -> State:
         """Make them, and step."""
         start, columns = _start(state, self.facts), tuple(map(int, state.kept))
-        family = self.facts.family
-        at = Scores(data, releases, state.center, start, columns, self._tau(state), tails=family.tails)
+        bounded = math.isfinite(self._tau(state))
+        tails = self.facts.family.tails.of_sums(self.facts.rows.root, bounded)
+        at = Scores(data, releases, state.center, start, columns, self._tau(state), tails=tails)
         rough = self._rough_moments(at)
         at, state, rough = without_absent(at, state, rough)
-        whitening = self._whitening(at, rough_moments(rough))
+        whitening = self._whitening(at, rough_moments(rough, self.facts.rows.many))
         root, at, errors = self._score_root(at, whitening, state)
         state = self._with_scale(at, state)
         at = replace(at, tau=self._tau(state))
@@ -90,7 +92,7 @@ class ReferenceStep:
         clip = norms.best_clip(mean_noise(at.releases, planned), at.tails.bias / math.sqrt(at.k))
         mean, noise = at.mean(planned, white, clip)
         start = at.effects[state.kept]
-        step = OneStep.of(at.tau, start, whitening, root, norms, clip, mean, noise, family.tails.left_out)
+        step = OneStep.of(at.tau, start, whitening, root, norms, clip, mean, noise, tails.left_out)
         step = step.since(start, errors)
         step = replace(step, noisy=at.k > self.reliable)
         return with_reference(state, self.facts, step, whitening.second_moments)
@@ -135,7 +137,14 @@ class ReferenceStep:
         mean, noise = at.mean(first, terms, clip)
         turn, effects = whitening.step, at.effects.copy()
         effects[state.kept] += turn @ mean
-        return root, replace(at, effects=effects), noise * np.sqrt(np.sum(turn**2, axis=1))
+        errors = noise * np.sqrt(np.sum(turn**2, axis=1))
+        if self.facts.rows.many and at.k == len(state.evidence.estimate.effects):
+            # With few people a first step is mostly its own noise. The pursuit sees sums of rows, and so more than its
+            # number of people tells: where both agree, the start of the last step has most of it.
+            before, covariance = at.effects[state.kept], noise**2 * turn @ turn.T
+            effects[state.kept], covariance = combined(effects[state.kept], covariance, before, covariance_of(state))
+            errors = np.sqrt(np.diagonal(covariance))
+        return root, replace(at, effects=effects), errors
 
 
 @dataclass(frozen=True)
