@@ -193,6 +193,18 @@ def test_records_held_out_have_the_whole_of_epsilon():
     assert evaluate(fitted.whether_, X, y > 0, epsilon=2.0, random_state=0).auc.value > 0.6
 
 
+@pytest.mark.slow
+def test_units_of_features_are_learned_from_all_records():
+    """Of 16,000 records with few amounts, hardly any pair has two."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.random(16_000) < 0.25, rng.normal(40.0, 10.0, 16_000)]).astype(float)
+    y = (rng.random(16_000) < 0.2) * (300 + 200 * X[:, 0] + 10 * (X[:, 1] - 40)).clip(50) * rng.exponential(1.0, 16_000)
+    model = PrivateSparseTwoPartRegressor(sparsity=2, random_state=0).fit(X, y)
+    scales = [effect.scale for effect in sorted(model.how_much_.released_.effects, key=lambda each: each.feature)]
+    assert scales == pytest.approx([0.6, 11.0], rel=0.4)
+    assert all(effect.interval is not None for effect in model.how_much_.released_.effects)
+
+
 def test_it_is_not_tuned():
     with pytest.raises(ValueError, match="candidates must be"):
         tune([PrivateSparseTwoPartRegressor()], *table(100))
