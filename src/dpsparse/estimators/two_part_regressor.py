@@ -119,7 +119,7 @@ class PrivateSparseTwoPartRegressor(RegressorMixin, PursuitEstimator):  # type: 
 
     # A level needs one.
     fit_intercept = True
-    _can_be_tuned = False
+    _tuned_apart = True
     _by_person = False
 
     def __init__(
@@ -193,7 +193,8 @@ class PrivateSparseTwoPartRegressor(RegressorMixin, PursuitEstimator):  # type: 
     def _schedule(self, guarantee: Guarantee, n: int, d: int, **_: Any) -> TwoPartPlan:  # type: ignore[override]
         """The releases and prices of both parts and of the level."""
         parts = self._parts()
-        return two_part_plan(guarantee, Schedules(lambda name, share: parts[name]._schedule(share, n, d)))
+        schedules = Schedules(lambda name, share: parts[name]._schedule(share, n, d))
+        return two_part_plan(guarantee, schedules, self._tight)
 
     def _raw_schedule(self, data: RawData, guarantee: Guarantee) -> TwoPartPlan:  # type: ignore[override]
         parts = self._parts()
@@ -203,6 +204,7 @@ class PrivateSparseTwoPartRegressor(RegressorMixin, PursuitEstimator):  # type: 
                 lambda name, share: raw_schedule(parts[name], data, share, prepare=False),
                 lambda whole: raw_schedule(parts[HOW_MUCH], data, whole),
             ),
+            self._tight,
         )
 
     def predict(self, X: Any) -> Any:
