@@ -48,7 +48,6 @@ NOT_IN_TWO_PARTS = {
     "of the bounds or the store; nothing was spent",
     "units": "the bounds have a centre or a scale of the response, and a response in two parts has none: delete them "
     "there; nothing was spent",
-    "tune": "--family two-part is not tuned: fit it with --sparsity auto, or a number; nothing was spent",
 }
 
 
@@ -170,8 +169,6 @@ class FileFit:
         Returns the released model of the chosen one, its place among the candidates, and what the user should know
         before relying on it.
         """
-        if self.family == "two-part":
-            raise FileError(NOT_IN_TWO_PARTS["tune"])
         notes: list[str] = []
         X, y = given.read()
         with collected(notes), explained(self.data):

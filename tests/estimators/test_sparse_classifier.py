@@ -151,3 +151,13 @@ def test_accuracy_is_of_labels_as_fit_reads_them():
     right = np.mean((model.predict(X) == "yes") == yes)
     assert model.score(X, np.where(yes, "yes", "no")) == pytest.approx(right)
     assert right > 0.6
+
+
+def test_predicted_log_odds_stay_within_what_the_records_can_tell():
+    X, y = table()
+    model = PrivateSparseClassifier(sparsity=3, random_state=0, **STANDARDIZED).fit(X, y)
+    low, high = model.prediction_range_
+    odds = model.decision_function(np.vstack([X, 1e6 * X[:50]]))
+    assert low < odds[: len(X)].mean() < high < 12
+    assert (odds.min(), odds.max()) == (low, high)
+    assert ((odds[: len(X)] > low) & (odds[: len(X)] < high)).mean() > 0.99

@@ -15,7 +15,7 @@ from dpsparse.algorithms.pursuit.grids import SIZES
 from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.engine.people import ONE_ROW
 from dpsparse.estimators import tuning
-from dpsparse.estimators._tuning_plan import Schedules, _picks, _plan
+from dpsparse.estimators._tuning_plan import Schedules, _plan, picks_for
 from dpsparse.estimators.tuning import Tuned, _choose, _coefs, _common_response, _require_rows
 from dpsparse.privacy.accounting.compose import compose_gdp
 from dpsparse.privacy.accounting.release import GaussianMechanism, Slot
@@ -95,7 +95,7 @@ def test_units_that_leave_nothing_have_no_plan(times):
 
 def test_the_picks_on_rows_held_out_keep_rho_where_mu_would_allow_more():
     guarantee = Guarantee(0.01, 0.01)
-    picks = _picks(guarantee, 600)
+    picks = picks_for(guarantee, 600)
     assert picks.composed.mu < 0.9 * guarantee.mu_per_record
     assert math.fsum(slot.rho for slot in picks.slots) <= guarantee.rho_per_record
 
@@ -103,18 +103,18 @@ def test_the_picks_on_rows_held_out_keep_rho_where_mu_would_allow_more():
 def test_the_bound_has_what_keeps_it_from_the_end_of_its_grid_and_a_tenth_at_least():
     """A point beyond all records has a utility of a quarter of them less than an upper quartile."""
     n = 600
-    size, choice = (slot.rho for slot in _picks(GUARANTEE, n).slots)
+    size, choice = (slot.rho for slot in picks_for(GUARANTEE, n).slots)
     share = size / (size + choice)
     assert 0.11 < share < 0.49
     epsilon0 = math.sqrt(8 * share * GUARANTEE.rho_per_record)
     assert math.log(len(SIZES)) - epsilon0 * (n / 4) / 2 == pytest.approx(-6)
-    size, choice = (slot.rho for slot in _picks(GUARANTEE, 10**7).slots)
+    size, choice = (slot.rho for slot in picks_for(GUARANTEE, 10**7).slots)
     assert size / (size + choice) == pytest.approx(0.1)
 
 
 def test_a_pick_is_bounded_in_range_and_pure_by_one_epsilon():
     """Of rho = e0^2 / 8 (Cesar and Rogers 2021)."""
-    for slot in _picks(GUARANTEE, 600).slots:
+    for slot in picks_for(GUARANTEE, 600).slots:
         assert slot.mechanism.pure_epsilon**2 / 8 == pytest.approx(slot.rho)
 
 

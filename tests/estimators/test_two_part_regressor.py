@@ -196,9 +196,52 @@ def test_records_held_out_have_the_whole_of_epsilon():
     assert evaluate(fitted.whether_, X, y > 0, epsilon=2.0, random_state=0).auc.value > 0.6
 
 
-def test_it_is_not_tuned():
-    with pytest.raises(ValueError, match="candidates must be"):
-        tune([PrivateSparseTwoPartRegressor()], *table(100))
+@pytest.mark.slow
+def test_units_of_features_are_learned_from_all_records():
+    """Of 16,000 records with few amounts, hardly any pair has two."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.random(16_000) < 0.25, rng.normal(40.0, 10.0, 16_000)]).astype(float)
+    y = (rng.random(16_000) < 0.2) * (300 + 200 * X[:, 0] + 10 * (X[:, 1] - 40)).clip(50) * rng.exponential(1.0, 16_000)
+    model = PrivateSparseTwoPartRegressor(sparsity=2, random_state=0).fit(X, y)
+    scales = [effect.scale for effect in sorted(model.how_much_.released_.effects, key=lambda each: each.feature)]
+    assert scales == pytest.approx([0.6, 11.0], rel=0.4)
+    assert all(effect.interval is not None for effect in model.how_much_.released_.effects)
+
+
+@pytest.mark.slow
+def test_candidates_are_tuned_within_one_guarantee(tmp_path):
+    X, y = table(6_000)
+    ledger = PrivacyLedger(tmp_path / "budget.db")
+    ledger.grant("costs", epsilon=8.0, delta=1e-3)
+    shared = {"epsilon": 8.0, "ledger": ledger, "dataset": "costs", **STANDARDIZED}
+    tuned = tune([PrivateSparseTwoPartRegressor(sparsity=sparsity, **shared) for sparsity in (1, 2)], X, y)
+    assert 0 < tuned.privacy.epsilon <= 8.0
+    assert len(ledger.balance("costs").costs) == 1
+    assert tuned.estimator.privacy_ == tuned.privacy
+    assert {name.partition(":")[0] for name in (each.name for each in tuned.privacy.releases)} == {
+        "candidate 0",
+        "candidate 1",
+        "held out",
+    }
+    # Every fifth row is held out, and nothing of it is in the fits.
+    other = y.copy()
+    other[4::5] = 1e6
+    seeded = [PrivateSparseTwoPartRegressor(sparsity=s, epsilon=8.0, random_state=0, **STANDARDIZED) for s in (1, 2)]
+    one, another = (tune(seeded, X, each) for each in (y, other))
+    for fitted, again in zip(one.candidates, another.candidates, strict=True):
+        np.testing.assert_array_equal(fitted.coef_, again.coef_)
+
+
+def test_a_candidate_that_predicts_means_better_is_chosen():
+    X, y = table(3_000)
+    seeded = {"epsilon": 50.0, "random_state": 0, **STANDARDIZED}
+    people = frame(2_000)
+    tuned = tune([PrivateSparseTwoPartRegressor(sparsity=s, **seeded) for s in (2, 1)], X, y)
+    assert tuned.index == 0
+    raw = [PrivateSparseTwoPartRegressor(sparsity=s, epsilon=50.0, random_state=0) for s in (1, 2)]
+    assert tune(raw, read_table(people, "cost")).privacy.epsilon <= 50.0
+    with pytest.raises(ValueError, match="two parts by person"):
+        tune(raw, X, y, person=np.arange(3_000))
 
 
 @pytest.mark.slow

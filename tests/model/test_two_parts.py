@@ -13,6 +13,7 @@ from dpsparse.algorithms.overall_level import Level
 from dpsparse.model.effect import Effect, Verdict
 from dpsparse.model.two_parts import TILT, TwoParts, at_level
 from dpsparse.report.fit_page import fit_page
+from dpsparse.report.report_summary import publishable
 from dpsparse.schema import FileError
 
 LEVEL = Level(40.0, 0.8, 100.0, 36.0, 38.0, 0.2, 0.3, 0.004, 20.0, 0.3, 0.2, 10_000.0)
@@ -176,3 +177,10 @@ def test_a_file_with_other_parts_is_refused(fitted, tmp_path, change, words):
     path.write_text(json.dumps(content))
     with pytest.raises(FileError, match=words):
         load_model(path)
+
+
+def test_the_paragraph_to_publish_says_that_means_are_overall(fitted):
+    model = fitted[0].released_
+    told = publishable(replace(model, privacy=replace(model.privacy, private=True)))
+    assert "by a sparse two-part regression on 4 features" in told
+    assert "associations of overall means, records without any included" in told

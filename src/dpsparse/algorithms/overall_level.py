@@ -39,13 +39,13 @@ WHETHER, HOW_MUCH, LEVEL = "whether", "how much", "level"
 # intervals by more than chance does; half of the level's share makes levels a third worse. Set by `two_part.py`.
 SHARES = {WHETHER: 0.38, HOW_MUCH: 0.44, LEVEL: 0.18}
 # Shares of what these releases may cost. The mean response is what predictions rest on. Set by `two_part.py`.
-AMOUNT_SIZES = Planned("amount sizes", 0.3, numbers=c.MOST_BINS)
+AMOUNT_SIZES = Planned("amount sizes", 0.2, numbers=c.MOST_BINS)
 MEAN_RESPONSE = Planned("mean response", 0.5)
-MEANS = Planned("means", 0.2, numbers=6)
+MEANS = Planned("means", 0.3, numbers=6)
 PLANNED = (AMOUNT_SIZES, MEAN_RESPONSE, MEANS)
 # Bounds of p (1 - p) mu, in mean amounts, and of p mu, in mean amounts times the share above 0. The first is that of an
 # amount four times the mean at even odds; few records have more. Set by `two_part.py`.
-SLOPE_BOUND, MEAN_BOUND = 1.0, 5.0
+SLOPE_BOUND, MEAN_BOUND = 1.0, 4.0
 # Responses are clipped no further in than at this many mean amounts, however few the histogram shows beyond. Amounts
 # lump at round numbers, of which the last ones may not be seen for the noise: 15 % of gifts to charity lie there. At
 # n = 5,000 and epsilon 1 it costs noise of a thirtieth of the mean. Set by `two_part.py`.

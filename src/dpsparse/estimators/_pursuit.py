@@ -56,8 +56,10 @@ class PursuitEstimator(PrivateEstimator):
     # Whether rows are deviations from their person's mean; a subclass may have it as a parameter.
     within: bool = False
 
-    # Whether `tune` takes it: it makes one pursuit.
-    _can_be_tuned = True
+    # Whether candidates of `tune` share nothing but the guarantee: they make more than one pursuit each.
+    _tuned_apart = False
+    # Set by `tune` for such candidates: whether their releases are accounted for by the Gaussian account.
+    _tight = True
     # Set by `tune` for the length of a fit: its schedule, and the units that it shares with other fits.
     _planned: tuple[Schedule | None, SharedUnits | None] = None, None
 

@@ -308,10 +308,12 @@ class PreparedTable:
         shared: SharedUnits | None = None,
         progress: Progress = None,
         rows: Rows | None = None,
+        unit_rows: Rows | None = None,
     ) -> PursuitResult:
         """The result of a pursuit.
 
-        `shared` are units that it has in common with others, `rows` have other responses.
+        `shared` are units that it has in common with others, `rows` have other responses, and `unit_rows` those by
+        which units of features are learned.
         """
         bounds = self._data.bounds
         pursuit = Pursuit(
@@ -325,6 +327,7 @@ class PreparedTable:
             response_scale=None if self._data.within else bounds.response_scale,
             shared=shared,
             companions=self.companions,
+            unit_rows=unit_rows,
             check_finite=False,
             progress=progress,
         )

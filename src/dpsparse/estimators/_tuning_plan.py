@@ -102,7 +102,7 @@ def _plan(guarantee: Guarantee, n: int, schedules: Schedules, by_mu: bool) -> Pl
     share = share_of(guarantee, (1 - spent) / count, count, by_mu, rho)
     fits = {k: schedules.of(k, share, whole, leads=k == schedules.order[0]) for k in schedules.order}
     fits = {k: within_mu(fit, share.mu_per_record) if by_mu else within_rho(fit) for k, fit in fits.items()}
-    picks = _picks(guarantee, n_held_out(n))
+    picks = picks_for(guarantee, n_held_out(n))
     slots = (
         *in_part(Commitment(first), TRAINING, TABLE_NAME),
         *(slot for k, fit in fits.items() for slot in in_part(Commitment(fit.pursuit), TRAINING, name_of(k, fit))),
@@ -112,7 +112,7 @@ def _plan(guarantee: Guarantee, n: int, schedules: Schedules, by_mu: bool) -> Pl
     return Plan(share, fits, picks, Commitment(slots), table)
 
 
-def _picks(guarantee: Guarantee, n_records: int) -> Commitment:
+def picks_for(guarantee: Guarantee, n_records: int) -> Commitment:
     """The two picks on rows held out, which have the whole guarantee of these rows."""
     rho, mu = guarantee.rho_per_record, mu_to_divide(guarantee)
     # A quartile is as near to the end of its grid as a median of half the records.

@@ -4,10 +4,11 @@ Theorem. The fit keeps the guarantee that its estimator states.
 
 Proof. Both pursuits and the last releases read all rows, each record through a function of that record: whether its
 response is above 0; the response where it is, and otherwise no response, so that the record is null and its place stays
-taken; and the response, at least 0. So neighbouring tables stay neighbours, of the same public number of rows, in each
-of the three; where people have several rows, these are records of theirs, and each of the three is as it is with one
-response. What the last releases know of the parts are releases. The commitment to all of them is made before a
-value is read, as one sum: none of them is on a part of the rows. QED.
+taken; and the response, at least 0. Units of features are learned in both pursuits from the records as the first one
+reads them: where most have no amount, hardly any pair would have two. So neighbouring tables stay neighbours, of the
+same public number of rows, in each of the three; where people have several rows, these are records of theirs, and each
+of the three is as it is with one response. What the last releases know of the parts are releases. The commitment to all
+of them is made before a value is read, as one sum: none of them is on a part of the rows. QED.
 """
 
 from collections.abc import Callable, Iterator
@@ -94,7 +95,16 @@ def fit_array(estimator: "PrivateSparseTwoPartRegressor", X: Any, y: Any, person
 
     for (name, part), told in zip(parts.items(), _progress(plan, progress), strict=True):
         share = _share(meter, plan, name)
-        result = Pursuit(rows_of(name), share, plan.parts[name], units=units, check_finite=False, progress=told).run()
+        unit_rows = rows_of(WHETHER) if name == HOW_MUCH else None
+        result = Pursuit(
+            rows_of(name),
+            share,
+            plan.parts[name],
+            units=units,
+            unit_rows=unit_rows,
+            check_finite=False,
+            progress=told,
+        ).run()
         part.n_features_in_ = d
         if names is not None:
             part.feature_names_in_ = names
@@ -127,7 +137,9 @@ def fit_raw_parts(estimator: "PrivateSparseTwoPartRegressor", data: "RawData", p
     results = {}
     for name, told in zip(parts, _progress(plan, progress), strict=True):
         share, rows = _share(meter, plan, name), table.rows_with(responses_of(name, y))
-        results[name] = _counted(name, table.pursue(share, plan.parts[name], progress=told, rows=rows))
+        unit_rows = table.rows_with(responses_of(WHETHER, y)) if name == HOW_MUCH else None
+        result = table.pursue(share, plan.parts[name], progress=told, rows=rows, unit_rows=unit_rows)
+        results[name] = _counted(name, result)
     support = dict.fromkeys(place for result in results.values() for place in result.features.support.tolist())
     names = table.named(once, plan.table, list(support))
     for name, part in parts.items():

@@ -40,9 +40,9 @@ class TwoPartPlan:
     table: Schedule | None
 
 
-def two_part_plan(guarantee: Guarantee, schedules: Schedules) -> TwoPartPlan:
-    """The plan by the Gaussian account, or by zCDP where that fails."""
-    by_mu = _plan(guarantee, schedules, by_mu=True)
+def two_part_plan(guarantee: Guarantee, schedules: Schedules, tight: bool = True) -> TwoPartPlan:
+    """The plan by the Gaussian account, or by zCDP where that fails, or is not `tight`."""
+    by_mu = _plan(guarantee, schedules, by_mu=True) if tight else None
     if by_mu is not None and by_mu.commitment.is_within(guarantee):
         return by_mu
     return cast(TwoPartPlan, _plan(guarantee, schedules, by_mu=False))

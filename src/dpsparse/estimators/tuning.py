@@ -66,6 +66,7 @@ from dpsparse.engine import regrets, vector_sums
 from dpsparse.engine.quantize import WEIGHT_LEVELS
 from dpsparse.estimators._pursuit import PursuitEstimator
 from dpsparse.estimators._raw_fit import PreparedTable, n_expected, raw_schedule
+from dpsparse.estimators._tuning_apart import ArrayApart, RawApart, RecordsApart, fit_apart, plan_apart
 from dpsparse.estimators._tuning_plan import (
     HELD_OUT,
     HELD_OUT_EVERY,
@@ -75,6 +76,7 @@ from dpsparse.estimators._tuning_plan import (
     Plan,
     Schedules,
     in_order,
+    n_held_out,
     name_of,
     plan_for,
 )
@@ -108,7 +110,7 @@ def tune(candidates: list[PursuitEstimator], X: object, y: object = None, *, per
 
     Parameters
     ----------
-    candidates : list of PrivateSparseRegressor or of PrivateSparseClassifier
+    candidates : list of PrivateSparseRegressor, or of another private sparse estimator
         Unfitted, all of one kind, and with the same `epsilon`, `delta`, `adjacency`, `records_per_person`,
         `random_state`, `ledger`, `dataset`, `fit_intercept` and `missing`, and for classifiers `positive`. They are
         cloned. A ledger is charged once for the whole.
@@ -162,7 +164,12 @@ def tune(candidates: list[PursuitEstimator], X: object, y: object = None, *, per
         X, y, person = models[0]._as_raw(X, y, person), None, None
     if isinstance(X, RawData):
         refuse_beside(y, person)
-        return _tune_raw(models, X)
+    if models[0]._tuned_apart and (person is not None or getattr(X, "person", None) is not None):
+        raise ValueError("person: tune does not take fits in two parts by person; fit one with sparsity='auto' instead")
+    if isinstance(X, RawData):
+        return _tune_apart(models, RawApart(models, X)) if models[0]._tuned_apart else _tune_raw(models, X)
+    if models[0]._tuned_apart:
+        return _tune_apart(models, ArrayApart(models, in_memory(X, "tune"), y))
     X, ids = without_ids(X, person)
     return _tune_array(models, in_memory(X, "tune"), y, ids)
 
@@ -264,6 +271,20 @@ def _tune_raw(models: list[PursuitEstimator], data: RawData) -> Tuned:
     return _tuned(models, _choose(errors, share, plan.picks.slots), meter)
 
 
+def _tune_apart(models: list[PursuitEstimator], table: RecordsApart) -> Tuned:
+    """`tune` of candidates that share nothing but the guarantee."""
+    n = table.n_records
+    _require_rows(n)
+    meter = models[0]._open_meter(n)
+    planned = lru_cache(lambda whole: plan_apart(whole, n, models, table.commitment))
+    with _reserved(models[0], meter, planned, models):
+        table.check(meter)
+    plan = planned(meter.guarantee)
+    fit_apart(models, plan, meter, table)
+    share = MeterShare(meter, meter.guarantee, n_held_out(n), part=HELD_OUT, name=HELD_OUT_NAME)
+    return _tuned(models, _choose(table.errors(), share, plan.picks.slots), meter)
+
+
 def _reserved(model: PursuitEstimator, meter: Meter, planned: Any, models: Sequence[PursuitEstimator]) -> Any:
     about = {"estimator": "tune", "candidates": len(models)}
     return model._reserved(meter, lambda guarantee: planned(guarantee).commitment, **about)
@@ -306,10 +327,10 @@ def _coefs(model: PursuitEstimator) -> NDArray[Any]:
 
 def _checked(candidates: Iterable[PursuitEstimator]) -> list[PursuitEstimator]:
     candidates = list(candidates)
-    if not candidates or not all(isinstance(each, PursuitEstimator) and each._can_be_tuned for each in candidates):
+    if not candidates or not all(isinstance(each, PursuitEstimator) for each in candidates):
         raise ValueError(
-            "candidates must be a list of one or more PrivateSparseRegressor, PrivateSparseClassifier or "
-            "PrivateSparsePoissonRegressor"
+            "candidates must be a list of one or more PrivateSparseRegressor, PrivateSparseClassifier, "
+            "PrivateSparsePoissonRegressor or PrivateSparseTwoPartRegressor"
         )
     for candidate in candidates:
         candidate._check_parameters()

@@ -120,7 +120,7 @@ class PrivateSparseTwoPartRegressor(RegressorMixin, PursuitEstimator):  # type: 
 
     # A level needs one.
     fit_intercept = True
-    _can_be_tuned = False
+    _tuned_apart = True
 
     def __init__(
         self,
@@ -204,7 +204,8 @@ class PrivateSparseTwoPartRegressor(RegressorMixin, PursuitEstimator):  # type: 
     def _schedule(self, guarantee: Guarantee, n: int, d: int, **others: Any) -> TwoPartPlan:  # type: ignore[override]
         """The releases and prices of both parts and of the level."""
         parts = self._parts()
-        return two_part_plan(guarantee, Schedules(lambda name, share: parts[name]._schedule(share, n, d, **others)))
+        schedules = Schedules(lambda name, share: parts[name]._schedule(share, n, d, **others))
+        return two_part_plan(guarantee, schedules, self._tight)
 
     def _raw_schedule(self, data: RawData, guarantee: Guarantee) -> TwoPartPlan:  # type: ignore[override]
         parts = self._parts()
@@ -214,6 +215,7 @@ class PrivateSparseTwoPartRegressor(RegressorMixin, PursuitEstimator):  # type: 
                 lambda name, share: raw_schedule(parts[name], data, share, prepare=False),
                 lambda whole: raw_schedule(parts[HOW_MUCH], data, whole),
             ),
+            self._tight,
         )
 
     def predict(self, X: Any) -> Any:

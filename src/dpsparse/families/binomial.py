@@ -91,8 +91,9 @@ class Binomial:
         """The centre is the log odds of the share of yes."""
         return center
 
-    def range(self, center: float, reach: float) -> None:
-        """Probabilities have limits of their own."""
+    def range(self, center: float, reach: float) -> tuple[float, float] | None:
+        """Either way, as far as predicted log odds may lie: a wrong unit would make them sure of anything."""
+        return (center - reach, center + reach) if math.isfinite(reach) else None
 
 
 BINOMIAL = Binomial()

@@ -32,6 +32,7 @@ _PUBLISHED = {
     LOG_ODDS.name: ("sparse logistic", "of odds"),
     LOG_MEAN.name: ("sparse Poisson", "of means"),
 }
+_IN_TWO_PARTS = "sparse two-part", "of overall means, records without any included"
 _UNKNOWN = (
     "The response's scale could not be learned, so nothing can be said about how near predictions are. They use the "
     "numbers in the last column of the table all the same: do not rely on them."
@@ -188,6 +189,8 @@ def publishable(model: "LinearModel") -> str | None:
     untested = any(effect.verdict is Verdict.NOT_TRUSTED for effect in model.effects)
     found = " ".join(_of(model, effect, features) for effect in significant) or _NONE[untested]
     method, among = _PUBLISHED[model.estimand if model.estimand in _PUBLISHED else TYPICAL.name]
+    if model.parts is not None:
+        method, among = _IN_TWO_PARTS
     target = model.target if model.classes is None else f"{model.target} being {label_of_yes(model)}"
     return (
         f"What is associated with {target} in {record.size}, by a {method} regression on "

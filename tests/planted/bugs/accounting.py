@@ -110,7 +110,7 @@ LEDGER = (
     Bug(
         "a history of the budget that has fits which were refunded",
         "ledger",
-        {"privacy.ledger.spending:spending": [('if fit.state == "refunded":', "if False:")]},
+        {"model.spending:spending": [('if fit.state == "refunded":', "if False:")]},
     ),
     Bug(
         "the ledger charged after the release",

@@ -56,6 +56,8 @@ class Pursuit:
         What this pursuit releases for others too, if it leads, or takes over from the one that led.
     companions : Companions or None
         The 0/1 features that come with a selected one.
+    unit_rows : Rows or None
+        The same records with more responses, where few have one here: units of features are learned from these.
     check_finite : bool
         Whether to raise ValueError, with a constant text, if a feature is not finite.
     progress : callable or None
@@ -76,6 +78,7 @@ class Pursuit:
         response_scale: float | None = None,
         shared: SharedUnits | None = None,
         companions: Companions | None = None,
+        unit_rows: Rows | None = None,
         check_finite: bool = True,
         progress: Progress = None,
     ) -> None:
@@ -100,7 +103,8 @@ class Pursuit:
             candidates.set_all_splits(splits(units, taken_over, rows.n_features))
         # Without a step to the estimand's estimator nothing would estimate their effects.
         coming = companions if companions and schedule.reference_rho > 0 else Companions()
-        self._data = Data(facts, candidates, units, taken_over, check_finite, self._reporter, coming)
+        self._data = Data(facts, candidates, units, taken_over, check_finite, self._reporter, coming, unit_rows)
+        self._releases.of_all_records = unit_rows is not None
         self._data.read_first()
 
     @one_blas_thread()

@@ -15,7 +15,7 @@ from dpsparse.algorithms.pursuit.feature_groups import Companions
 from dpsparse.algorithms.pursuit.feature_unit import FeatureUnit
 from dpsparse.algorithms.pursuit.quantiles import Counter
 from dpsparse.data.public_units import PublicUnits
-from dpsparse.engine.protocols import Query, Session
+from dpsparse.engine.protocols import Query, Rows, Session
 
 
 @dataclass
@@ -38,6 +38,8 @@ class Data:
         Told of each long pass.
     companions : Companions
         The 0/1 features that come with a selected one.
+    unit_rows : Rows or None
+        The same records with more responses, by which units of features are learned; None for those of the fit.
     opened : OpenCandidates or None
         The candidates in sessions on the records and on the differences of pairs; None before the first pass.
     split_counts : ndarray or None
@@ -51,8 +53,10 @@ class Data:
     check_finite: bool
     reporter: ProgressReporter
     companions: Companions = field(default_factory=Companions)
+    unit_rows: Rows | None = None
     opened: OpenCandidates | None = None
     split_counts: NDArray[np.int64] | None = None
+    _of_units: tuple[Session, Session] | None = None
 
     def read_first(self) -> None:
         """Read the rows once, and release nothing: a feature that is not finite is found before anything is charged."""
@@ -66,12 +70,22 @@ class Data:
         """Read the rows: their responses, and levels of all features for the scores."""
         with self.reporter.step() as on_progress:
             self.opened = self.candidates.open(self.check_finite, on_progress)
+        if self.unit_rows is not None:
+            records = self.unit_rows.session((), constant=self.facts.fit_intercept, check_finite=False)
+            self._of_units = records, self.unit_rows.differences().session((), check_finite=False)
 
     def close(self) -> None:
         """Release what other processes keep."""
-        if self.opened is not None:
-            self.opened.records.close()
-            self.opened.pairs.close()
+        for session in (*self._sessions(), *(self._of_units or ())):
+            session.close()
+
+    def _sessions(self) -> tuple[Session, ...]:
+        return () if self.opened is None else (self.opened.records, self.opened.pairs)
+
+    @property
+    def of_units(self) -> tuple[Session, Session]:
+        """The sessions on records and on pairs by which units are learned."""
+        return self._of_units or (self.records, self.pairs)
 
     @property
     def scored(self) -> OpenCandidates:
@@ -98,6 +112,8 @@ class Data:
         with self.reporter.step() as on_progress:
             self.records.add(feature, on_progress)
             self.pairs.add(feature)
+            for session in self._of_units or ():
+                session.add(feature)
         unit = self.taken_over.get(feature)
         if unit is None:
             # Nothing is known of a feature that says whether another is missing.

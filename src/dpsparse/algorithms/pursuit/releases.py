@@ -39,6 +39,8 @@ class Releases:
         # The number of records with a response, as far as it is known.
         self.n_responses: float = n_records
         self._n_rows = n_records
+        # Whether units of features are learned from all records, and not from those with a response alone.
+        self.of_all_records = False
 
     def slot(self, planned: Planned) -> Slot | None:
         """The slot of a planned release; None where the fit does not make it."""
@@ -59,6 +61,11 @@ class Releases:
     def n_pairs(self) -> float:
         """The number of pairs in which both records have a response, if those without one are anywhere."""
         return self._n_rows // 2 * (self.n_responses / self._n_rows) ** 2
+
+    @property
+    def n_of_units(self) -> tuple[float, float]:
+        """The numbers of records and of pairs by which units of features are learned."""
+        return (self._n_rows, self._n_rows // 2) if self.of_all_records else (self.n_responses, self.n_pairs)
 
     def skip(self, slot: Slot) -> None:
         """Pass over a slot; it stays paid."""

@@ -20,10 +20,10 @@ from dpsparse.audit.finding import Finding
 from dpsparse.audit.harness.patching import replaced
 from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
+from dpsparse.model.spending import spending
 from dpsparse.privacy.accounting.filter import Cost, PrivacyFilter
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.ledger.events import LedgerError, LedgerState
-from dpsparse.privacy.ledger.spending import spending
 from dpsparse.privacy.noise import SecureSource
 
 GRANT = Guarantee(1.0, 1e-5)

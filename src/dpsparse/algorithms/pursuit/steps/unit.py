@@ -99,8 +99,9 @@ def _with_spread(
     unit: FeatureUnit, slot: Slot, data: Data, releases: Releases, state: State, tail_follows: bool
 ) -> FeatureUnit:
     """The share of pairs that differ, and how far on average."""
-    sums = data.pairs.evaluate(queries.spread_sums, state.newest_pair, unit.size, MOST_SIZES)
-    mean, noise = releases.mean(slot, sums, SPREAD_NORM, releases.n_pairs)
+    _, pairs = data.of_units
+    sums = pairs.evaluate(queries.spread_sums, state.newest_pair, unit.size, MOST_SIZES)
+    mean, noise = releases.mean(slot, sums, SPREAD_NORM, releases.n_of_units[1])
     return unit.with_spread(mean[0] + 0.5, MOST_SIZES * (mean[1] + 0.5), MOST_SIZES * noise, tail_follows)
 
 
@@ -117,18 +118,21 @@ def _with_tail(unit: FeatureUnit, slot: Slot, data: Data, releases: Releases, st
 def _with_center(unit: FeatureUnit, slot: Slot, data: Data, releases: Releases, state: State) -> FeatureUnit:
     """The median, in scales."""
     grid = unit.center_grid()
-    count = counter(data.records, queries.column_counts, state.newest)
+    records, _ = data.of_units
+    count = counter(records, queries.column_counts, state.newest)
     center = releases.located(slot, count, grid, center_window(grid.points, unit.scale))
     return unit.with_center(center)
 
 
 def _with_mean(unit: FeatureUnit, slot: Slot, data: Data, releases: Releases, state: State) -> FeatureUnit:
     """The mean and the mean square about the centre."""
-    sums = data.records.evaluate(queries.mean_sums, state.newest, unit.center, unit.scale, MOST_UNITS)
-    mean, noise = releases.mean(slot, sums, MEAN_NORM)
+    records, _ = data.of_units
+    sums = records.evaluate(queries.mean_sums, state.newest, unit.center, unit.scale, MOST_UNITS)
+    mean, noise = releases.mean(slot, sums, MEAN_NORM, releases.n_of_units[0])
     square = MOST_UNITS**2 * (mean[1] + 0.5)
     return unit.with_mean(MOST_UNITS * mean[0], square, MOST_UNITS**2 * noise)
 
 
 def _pair_sizes(data: Data, state: State) -> Counter:
-    return counter(data.pairs, queries.column_counts, state.newest_pair, sizes=True)
+    _, pairs = data.of_units
+    return counter(pairs, queries.column_counts, state.newest_pair, sizes=True)

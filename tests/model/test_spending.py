@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dpsparse import PrivacyLedger, PrivateSparseRegressor
+from dpsparse.model.spending import spending
 from dpsparse.privacy.ledger.events import LedgerState
-from dpsparse.privacy.ledger.spending import spending
 
 
 @pytest.mark.filterwarnings("ignore:With n=")
