@@ -50,7 +50,7 @@ NOT_RUN = {
     'pip install -e ".[bench]"': "installs",
     "python tests/planted/run.py --results FOLDER --bugs": "an hour; planted/test_bugs.py runs a part of it",
     "python -m peers run --quick": "five minutes; benchmarks/test_peers_run.py runs it smaller",
-    "python -m peers run": "two hours; benchmarks/test_peers_run.py runs it smaller",
+    "python -m peers run": "three hours; benchmarks/test_peers_run.py runs it smaller",
     "python -m peers report": "writes docs/comparison.md; benchmarks/test_peers_ranking.py runs it",
 }
 EXAMPLES_NOT_RUN = {

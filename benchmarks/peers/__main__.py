@@ -1,6 +1,6 @@
 """Commands: ``run`` measures, ``report`` writes docs/comparison.md, ``tables`` prepares the real tables.
 
-``python -m peers run --quick`` takes 5 minutes, ``run`` up to 2 hours on 2 cores, and ``run --full`` as long as it
+``python -m peers run --quick`` takes 5 minutes, ``run`` up to 3 hours on 2 cores, and ``run --full`` as long as it
 takes. A run that was stopped goes on where it was. Real tables need ``pip install -e ".[bench]"`` and six files in the
 folder `tables` of the one that ``DPSPARSE_DATA`` names; tables that are not there are left out with a line.
 """

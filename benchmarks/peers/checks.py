@@ -2,9 +2,9 @@
 
 Run ``python -m peers.checks --tables DIR`` in benchmarks/, where DIR holds airfoil, wine, parkinsons and elevators as
 Parquet files; without it the checks that need them are left out. It takes two minutes. AdaSSP's numbers are those
-that its author stored with the code of the paper (10 folds, delta 1e-6). For DPHuber and Hessian mixing the papers
-show pictures, so the numbers are of the authors' published code, run by us on their designs. The exit status is 1
-where a check fails.
+that its author stored with the code of the paper (10 folds, delta 1e-6). For DPHuber, Hessian mixing, BinAgg and
+dp-statsmodels the numbers are of the authors' published code, run by us on their designs. The exit status is 1 where a
+check fails.
 """
 
 import math
@@ -15,7 +15,7 @@ from typing import NamedTuple
 import click
 import numpy as np
 
-from peers.adapters import PEERS, adassp, dp_huber, hessian_mixing, open_fits, tukey
+from peers.adapters import PEERS, adassp, binagg, dp_huber, hessian_mixing, noisy_statistics, open_fits, tukey
 from peers.problem import Budget
 
 
@@ -146,6 +146,44 @@ def check_dp_huber(repeats=15):
             )
 
 
+# Log widths of 90 % intervals of the authors' package at mu 1 and 2, 300 runs: means and standard errors.
+BINAGG = {1.0: (-0.8947, 0.0087), 2.0: (-1.6148, 0.0065)}
+
+
+def check_binagg(repeats=150):
+    """The package's example: 2,000 records, features N(1, 1) within [-3, 5], responses within 10; with its noise."""
+    effects, bounds = np.array([1.5, -2.0, 0.5]), np.tile([-3.0, 5.0], (3, 1))
+    for mu, (mean, error) in BINAGG.items():
+        rng, logs = np.random.default_rng(17), []
+        for _ in range(repeats):
+            X = rng.normal(1, 1, (2_000, 3))
+            y = X @ effects + rng.standard_normal(2_000)
+            found = binagg.estimate(X, y, bounds, 10, mu, rng, intercept=False, sound=False)
+            logs.append(np.log(2 * 1.644854 * found.errors).mean())
+        tolerance = 3 * math.hypot(error, np.std(logs) / math.sqrt(repeats))
+        yield Check("BinAgg", f"2,000 x 3, mu {mu:g}: log width of 90 % intervals", mean, np.mean(logs), tolerance)
+
+
+# The package's mean log standard error and log error, with their standard errors, of 400 runs: records and epsilon.
+DP_STATSMODELS = {(1_000, 10): ((-1.1177, 0.0057), (-1.786, 0.036)), (20_000, 1): ((-1.8642, 0.0025), (-2.490, 0.032))}
+
+
+def check_dp_statsmodels(repeats=200):
+    """The package's own design: two normal features, effects 0, 1 and 2, bounds 5 and 20, delta 1e-5."""
+    effects = np.array([0.0, 1.0, 2.0])
+    for (n, epsilon), numbers in DP_STATSMODELS.items():
+        rng, logs = np.random.default_rng(17), []
+        for _ in range(repeats):
+            X = rng.standard_normal((n, 2))
+            y = X @ effects[1:] + rng.standard_normal(n)
+            found = noisy_statistics.estimate(X, y, 5, 20, epsilon, 1e-5, rng)
+            logs.append([np.log(found.errors).mean(), np.log(np.abs(found.coef - effects)).mean()])
+        for k, (what, (mean, error)) in enumerate(zip(("standard error", "error"), numbers, strict=True)):
+            ours = np.array(logs)[:, k]
+            tolerance = 3 * math.hypot(error, ours.std() / math.sqrt(repeats))
+            yield Check("dp-statsmodels", f"{n:,} x 2, epsilon {epsilon}: log {what}", mean, ours.mean(), tolerance)
+
+
 def check_tukey():
     """The published synthetic table (22,000 x 10, noise 10), epsilon log 3: least squares' test R2 is the reference."""
     from sklearn.datasets import make_regression
@@ -162,7 +200,7 @@ def check_tukey():
 @click.option("--tables", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Folder of the tables.")
 def main(tables):
     """Print all checks and what was not reproduced."""
-    sources = [check_dp_huber(), check_tukey()]
+    sources = [check_dp_huber(), check_tukey(), check_binagg(), check_dp_statsmodels()]
     if tables is None:
         click.echo("Left out without --tables: AdaSSP, Hessian mixing.")
     else:

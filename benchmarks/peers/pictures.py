@@ -6,13 +6,13 @@ import numpy as np
 matplotlib.use("agg")
 import matplotlib.pyplot as plt
 
-from peers.ranking import FIRST, TIED, settings_of
+from peers.ranking import FIRST, TIED, UNDECIDED, settings_of
 from peers.settings import DESIGNS
 from peers.settings.tables import REAL
-from peers.tally import KNOWN, OURS, RIVALS, UNKNOWN, references
+from peers.tally import OURS, RIVALS, UNITS, estimand_for, references
 
 BLUE, GREY = "#3b6ea5", "#b8b8b8"
-VERDICT_COLORS = {FIRST: BLUE, TIED: "#9dbbdb"}
+VERDICT_COLORS = {FIRST: BLUE, TIED: "#9dbbdb", UNDECIDED: GREY}
 LOST_COLOR = "#c0504d"
 
 
@@ -35,10 +35,11 @@ def draw_tables(rows, path):
         axis.set_axis_off()
     for axis, design in zip(axes.flat, designs, strict=False):
         settings = sorted(settings_of(rows, design, "squared"), key=lambda setting: setting.epsilon)
-        for peer in (*RIVALS, UNKNOWN, KNOWN):
+        known, unknown = (OURS[estimand_for("squared"), units] for units in UNITS)
+        for peer in (*RIVALS, unknown, known):
             points = [(s.epsilon, s.typical(peer)) for s in settings if peer in s.values]
             if points:
-                style = {KNOWN: {"color": BLUE, "lw": 2}, UNKNOWN: {"color": BLUE, "lw": 2, "ls": "--"}}
+                style = {known: {"color": BLUE, "lw": 2}, unknown: {"color": BLUE, "lw": 2, "ls": "--"}}
                 label = peer if peer in style else "a rival"
                 axis.plot(*zip(*points, strict=True), **style.get(peer, {"color": GREY, "lw": 1}), label=label)
         open_fits = references(rows, design, "squared")
@@ -63,9 +64,9 @@ def draw_gaps(frame, path):
     grounds = [name for name in dict.fromkeys(d.setting for d in DESIGNS.values()) if (part["setting"] == name).any()]
     if not grounds:
         return
-    figure, axes = plt.subplots(len(OURS), len(grounds), figsize=(3.6 * len(grounds), 6), layout="constrained",
+    figure, axes = plt.subplots(len(UNITS), len(grounds), figsize=(3.6 * len(grounds), 6), layout="constrained",
                                 squeeze=False, sharey=True)  # fmt: skip
-    for line, units in zip(axes, OURS, strict=True):
+    for line, units in zip(axes, UNITS, strict=True):
         for axis, ground in zip(line, grounds, strict=True):
             chosen = part[(part["setting"] == ground) & (part["units"] == units)].sort_values("gap")
             for k, row in enumerate(chosen.itertuples()):

@@ -51,6 +51,8 @@ def refusal(peer, design, delta):
         return peer.missing
     if peer.most_features is not None and design.d > peer.most_features:
         return f"not above {peer.most_features:,} features"
+    if peer.of_mean and "squared" not in design.metrics:
+        return "judged by squared error, which is not measured there"
     if peer.private and delta == 0 and not peer.pure:
         return "not at delta 0: it is not purely private"
     return ""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-NEEDS = ("nothing", "units of the features", "exact units", "row norms", "bounds")
+NEEDS = ("nothing", "units of the features", "exact units", "exact units and bounds", "row norms", "bounds")
 # The median absolute deviation of a standard normal variable.
 NORMAL_MAD = 0.6744897501960817
 
@@ -76,6 +76,8 @@ class Peer:
     adjacency : {"replace-one", "zero-out-one", "add-remove"}
         The neighbours of its guarantee. At the same epsilon the first is the strongest: replacing a record is removing
         one and adding another.
+    of_mean : bool
+        Whether it is an entry that squared error alone judges, so that it runs on tables with held-out records only.
     missing : str
         Why it cannot run here, such as a library that is not installed; empty where it can.
     """
@@ -90,6 +92,7 @@ class Peer:
     most_features: int | None = None
     heavy: bool = False
     adjacency: str = "replace-one"
+    of_mean: bool = False
     missing: str = ""
 
 

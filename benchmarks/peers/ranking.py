@@ -2,8 +2,9 @@
 
 A setting is one design at one (epsilon, delta). Peers are compared on the same repeats. Errors are compared by ratios
 of geometric means, so that one repeat on which a fit went far astray cannot decide alone, and F1 and exact support by
-differences of what is missing to 1. The interval is Student's, of the repeats' log ratios or differences. Two peers tie
-where it contains 1 or 0. A peer that failed on a repeat is not ranked in that setting.
+differences of what is missing to 1. The interval is Student's, of the repeats' log ratios or differences. Where it
+contains 1 or 0, two peers tie if it is narrow; a wide one decides nothing, and the setting is not counted. A peer that
+failed on a repeat is not ranked in that setting.
 """
 
 from dataclasses import dataclass
@@ -14,7 +15,10 @@ from scipy import stats
 
 LEVEL = 0.95
 _SHARES = ("f1", "exact")  # 1 is perfect
-FIRST, TIED, LOST, FAILED = "first", "tied", "lost", "failed"
+FIRST, TIED, LOST, FAILED, UNDECIDED = "first", "tied", "lost", "failed", "undecided"
+# The widest interval of a tie: high over low of a ratio of errors, high less low of a difference of shares. Both allow
+# about a fifth to either side.
+MOST_RATIO, MOST_DIFFERENCE = 1.5, 0.4
 # An error that is 0 has no logarithm; no error measured here can be told from 0 below this.
 _LEAST = 1e-12
 
@@ -49,10 +53,14 @@ class Gap:
 
     @property
     def verdict(self):
-        """Whether it is better than the other, worse, or neither by the interval."""
+        """Whether it is better than the other, worse, as good, or whether the interval is too wide to say."""
         if self.high < self.even:
             return FIRST
-        return LOST if self.low > self.even else TIED
+        if self.low > self.even:
+            return LOST
+        shares = self.even == 0
+        narrow = self.high - self.low < MOST_DIFFERENCE if shares else self.high < MOST_RATIO * self.low
+        return TIED if narrow else UNDECIDED
 
 
 def gap(metric, one, other):
@@ -62,7 +70,9 @@ def gap(metric, one, other):
     --------
     >>> from peers.ranking import gap
     >>> gap("squared", [0.5, 0.4, 0.6], [1.0, 0.8, 1.2]).verdict, gap("squared", [0.5, 2.0], [1.0, 1.0]).verdict
-    ('first', 'tied')
+    ('first', 'undecided')
+    >>> gap("squared", [1.0, 1.1, 0.9, 1.0], [1.0, 1.0, 1.0, 1.0]).verdict
+    'tied'
     """
     differences = losses(metric, one) - losses(metric, other)
     mean, count = differences.mean(), len(differences)

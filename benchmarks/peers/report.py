@@ -1,27 +1,31 @@
 """The tables of docs/comparison.md, made from the committed results and written between markers."""
 
+import json
 import re
+from pathlib import Path
 
 import pandas as pd
 
 from peers import results
 from peers.adapters import PEERS
 from peers.pictures import draw_all
-from peers.ranking import FIRST, TIED, mean_ranks
+from peers.ranking import FIRST, TIED, UNDECIDED, mean_ranks
 from peers.reasons import reason_for
 from peers.settings import DESIGNS
 from peers.settings.tables import CHOSEN, REAL
-from peers.tally import OURS, PRIVATE, all_settings, judged, pure_settings, references, verdicts
+from peers.tally import OURS, PRIVATE, UNITS, all_settings, judged, pure_settings, references, verdicts
 
 METRIC_WORDS = {"l2": "l2 error", "f1": "F1", "exact": "exact support", "squared": "squared", "absolute": "absolute"}
 NEEDS_WORDS = {
     "nothing": "nothing",
     "units of the features": "exact means and standard deviations",
     "exact units": "exact means and standard deviations, median and MAD of the response",
+    "exact units and bounds": "exact means and standard deviations, median and MAD of the response, exact bounds",
     "row norms": "exact units and the largest norm",
     "bounds": "exact bounds of every column",
 }
 NOT_YET = "Not measured yet."
+DUEL = Path(__file__).parents[1] / "results" / "coverage_duel.json"
 SETTINGS = tuple(dict.fromkeys(design.setting for design in DESIGNS.values()))
 
 
@@ -48,7 +52,7 @@ def _budget(row):
 
 def losses_table(frame):
     """Every setting that we lose, in the order of the page."""
-    lost = frame[~frame["verdict"].isin([FIRST, TIED])]
+    lost = frame[~frame["verdict"].isin([FIRST, TIED, UNDECIDED])]
     if lost.empty:
         return "None in the committed results."
     rows = [
@@ -61,7 +65,9 @@ def losses_table(frame):
             number(row.ours),
             gap_text(row),
             row.like_for_like,
-            reason_for(row.design, row.units, row.metric) if row.useful else "none is better than a constant here",
+            reason_for(row.design, row.units, row.metric, row.epsilon)
+            if row.useful
+            else "none is better than a constant here",
         )
         for row in lost.itertuples()
     ]
@@ -70,29 +76,31 @@ def losses_table(frame):
 
 
 def tally_table(frame):
-    """Settings first, tied and lost by group, epsilon, metric and kind of units; the shares held and ahead."""
+    """Settings first, tied, lost and undecided by group, epsilon, metric and kind of units; shares held and ahead."""
     rows = []
     for setting in SETTINGS:
         for (epsilon, metric), part in frame[frame["setting"] == setting].groupby(["epsilon", "metric"], sort=False):
-            cells = [cell for units in OURS for cell in _counts(part[part["units"] == units])]
+            cells = [cell for units in UNITS for cell in _counts(part[part["units"] == units])]
             rows.append((setting, f"{epsilon:g}", METRIC_WORDS[metric], *cells))
     for label, part in (
         ("**all, epsilon below .3**", frame[frame["epsilon"] < 0.3]),
         ("**all, epsilon .3 and above**", frame[frame["epsilon"] >= 0.3]),
     ):
-        cells = [cell for units in OURS for cell in _counts(part[part["units"] == units])]
+        cells = [cell for units in UNITS for cell in _counts(part[part["units"] == units])]
         rows.append((label, "", "", *cells))
-    head = ("ground", "epsilon", "by", *(f"{units}: {what}" for units in OURS for what in (
-        "first / tied / lost", "held", "ahead")))  # fmt: skip
+    head = ("ground", "epsilon", "by", *(f"{units}: {what}" for units in UNITS for what in (
+        "first / tied / lost / undecided", "held", "ahead")))  # fmt: skip
     return table(head, rows)
 
 
 def _counts(part):
-    """The cells of one kind of units: counts of verdicts, the shares held and ahead."""
-    held = part["verdict"].isin([FIRST, TIED])
-    even = part["metric"].isin(["f1", "exact"]).map({True: 0.0, False: 1.0})
-    counts = f"{(part['verdict'] == FIRST).sum()} / {(part['verdict'] == TIED).sum()} / {(~held).sum()}"
-    return (counts, *(f"{share.mean():.0%}" if len(part) else "" for share in (held, part["gap"] <= even)))
+    """The cells of one kind of units: counts of verdicts, the shares held of decided settings and ahead of all."""
+    decided = part[part["verdict"] != UNDECIDED]
+    held = decided["verdict"].isin([FIRST, TIED])
+    ahead = part["gap"] <= part["metric"].isin(["f1", "exact"]).map({True: 0.0, False: 1.0})
+    counts = [(part["verdict"] == FIRST).sum(), (part["verdict"] == TIED).sum(), (~held).sum(), len(part) - len(held)]
+    shares = (f"{share.mean():.0%}" if len(share) else "" for share in (held, ahead))
+    return (" / ".join(map(str, counts)), *shares)
 
 
 def settings_table(frame, rows, setting):
@@ -104,9 +112,9 @@ def settings_table(frame, rows, setting):
         open_fits = references(rows, DESIGNS[name], metric)
         # Of shares the largest is best, of errors the smallest.
         best = (max if metric in ("f1", "exact") else min)(open_fits, key=open_fits.get, default=None)
-        by_units = {row.units: row for row in pair.itertuples()}
+        by_units = {row.units: f"{number(row.ours)}, {gap_text(row)} {row.verdict}" for row in pair.itertuples()}
         rival = pair.iloc[0]
-        cells = [f"{number(by_units[u].ours)}, {gap_text(by_units[u])} {by_units[u].verdict}" for u in OURS]
+        cells = [by_units.get(units, "") for units in UNITS]
         lines.append((
             name, f"{epsilon:g}", METRIC_WORDS[metric], f"{rival['rival']} {number(rival['theirs'])}", *cells,
             f"{best} {number(open_fits[best])}" if best else "",
@@ -171,6 +179,27 @@ def peers_table(rows):
     return table(head, lines)
 
 
+def duel_table(path=DUEL):
+    """Coverage and width of intervals, from `coverage_duel.py`: a row a population and epsilon, a column a method."""
+    if not path.exists():
+        return NOT_YET
+    rows = pd.DataFrame(json.loads(path.read_text()))
+    methods, lines = list(dict.fromkeys(rows["method"])), []
+    for (population, epsilon), part in rows.groupby(["population", "epsilon"], sort=False):
+        by_method = {row.method: row for row in part.itertuples()}
+        lines.append((population, f"{epsilon:g}", *(_interval_cell(by_method[method]) for method in methods)))
+    return table(("records", "epsilon", *methods), lines)
+
+
+def _interval_cell(row):
+    """Coverage in percent and width over least squares'; the share that has an interval where some have none."""
+    if not row.given:
+        return "none given"
+    width = f"{row.width:.3g}" if row.width < 1000 else "over 1000"
+    share = f" (of {row.given:.0%})" if row.given < 1 else ""
+    return f"{row.covered:.0%}, {width}{share}"
+
+
 def tables_table():
     """The real tables and why they were chosen."""
     lines = [(t.name, t.source.partition("/")[0].replace("files", "peers' files"), f"{t.shape[0]:,} x {t.shape[1]}",
@@ -228,6 +257,7 @@ def filled(text, path):
         "astray": astray_table(rows),
         "peers": peers_table(rows),
         "tables": tables_table(),
+        "duel": duel_table(),
         **{f"settings-{k}": settings_table(frame, rows, setting) for k, setting in enumerate(SETTINGS)},
     }
     for name, content in parts.items():
@@ -242,5 +272,7 @@ def write_page(path, docs):
     rows = results_of(path)
     frame = verdicts(rows)
     draw_all(rows, frame, docs / "img")
-    held = frame["verdict"].isin([FIRST, TIED])
-    print(f"{page.name}: {len(frame)} verdicts, {held.sum()} held, {(~held).sum()} lost")
+    print(
+        f"{page.name}: {len(frame)} verdicts:",
+        ", ".join(f"{n} {v}" for v, n in frame["verdict"].value_counts().items()),
+    )

@@ -39,7 +39,7 @@ def versions():
 def _package_digest():
     """A digest of the package's code that decides the numbers of our own fits."""
     root, digest = Path(dpsparse.__file__).parent, hashlib.sha256()
-    for folder in ("algorithms", "data", "engine", "privacy/accounting", "privacy/mechanisms"):
+    for folder in ("algorithms", "data", "engine", "families", "privacy/accounting", "privacy/mechanisms"):
         for file in sorted((root / folder).rglob("*.py")):
             digest.update(file.relative_to(root).as_posix().encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()

@@ -277,6 +277,77 @@ def test_frank_wolfe_noise_and_limit(load, budget):
     assert np.abs(line.coef).sum() <= 2 + 1e-12
 
 
+def test_binagg_bins_are_a_partition_and_its_correction_is_that_of_noise_in_features(load):
+    binagg, rng = load("adapters.binagg"), np.random.default_rng(11)
+    X = rng.uniform(-1, 2, (400, 3))
+    boxes, members = binagg.private_tree(X, np.tile([-1.0, 2.0], (3, 1)), 1.0, rng)
+    assert sorted(np.concatenate(members)) == list(range(400))
+    for box, rows in zip(boxes, members, strict=True):
+        assert ((X[rows] >= box[:, 0]) & (X[rows] <= box[:, 1])).all()
+    # A pure epsilon is as good as the mu whose likelihood ratio is e^epsilon at the even threshold.
+    assert stats.norm.cdf(0.25) == pytest.approx(1 / (1 + math.exp(-binagg.pure_epsilon(0.5))))
+    # Features with noise of variance 4: plain least squares is too small by 9 / 13, the corrected one is not.
+    sums = 3 * rng.standard_normal((20_000, 1))
+    noisy, ones = sums + 2 * rng.standard_normal(sums.shape), np.ones(20_000)
+    found = binagg.corrected_least_squares(noisy, sums[:, 0], ones, np.full(sums.shape, 4.0), whole=True)
+    plain = binagg.corrected_least_squares(noisy, sums[:, 0], ones, np.full(sums.shape, 4.0), whole=False)
+    assert found.coef[0] == pytest.approx(1, abs=4 * found.errors[0])
+    assert plain.coef[0] == pytest.approx(9 / 13, abs=0.02)
+    # Its error: the noise's deviation 2 over the features' 3, and what the correction adds.
+    assert 1 < found.errors[0] / (2 / 3 / math.sqrt(20_000)) < 2
+
+
+def test_binagg_noise_of_sums_pays_for_all_coordinates(load, monkeypatch):
+    """One record moves every coordinate of its bin's sum by its bound: together no more than the share of mu."""
+    binagg = load("adapters.binagg")
+    X, y = np.full((50, 4), 1.0), np.zeros(50)
+    bounds = np.tile([0.0, 1.0], (4, 1))
+    seen = []
+    monkeypatch.setattr(binagg, "corrected_least_squares", lambda *arguments: seen.append(arguments))
+    binagg.estimate(X, y, bounds, 1.0, 2.0, np.random.default_rng(0), intercept=False)
+    variances = seen[0][3]
+    share = 2.0 * 3 / math.sqrt(28)
+    # All boxes that have records reach to 1, the bound of each coordinate.
+    assert math.sqrt((1 / variances.min(axis=0)).sum()) <= share * (1 + 1e-12)
+
+
+def test_noisy_newton_and_noisy_statistics_become_robust_and_least_squares(load, budget):
+    rng = np.random.default_rng(12)
+    X = rng.uniform(-1, 1, (5_000, 3))
+    X /= X.std(axis=0)
+    y = X @ [0.5, -0.3, 0.2] + rng.uniform(-0.1, 0.1, 5_000)
+    ols = load("adapters.open_fits").ols(X, y, None, None).coef
+    for name, epsilon in (("noisy_newton", 2_000.0), ("noisy_statistics", 1e5), ("binagg", 300.0)):
+        shrink = 0.5 if name == "noisy_newton" else 1  # so that no row is shortened
+        line = load(f"adapters.{name}").fit(shrink * X, y, budget(epsilon, 1e-3, 3), np.random.default_rng(0))
+        np.testing.assert_allclose(line.coef * shrink, ols, atol=0.01, err_msg=name)
+    statistics = load("adapters.noisy_statistics")
+    assert statistics.classical_scale(0.4, 1e-6) == pytest.approx(math.sqrt(2 * math.log(1.25e6)) / 0.4)
+
+
+def test_noisy_newton_noise_covers_the_worst_neighbours(load):
+    """Two records at the norm bound: opposite for the gradient, orthogonal for the Hessian."""
+    newton, n, d = load("adapters.noisy_newton"), 100, 3
+    gradient_scale, hessian_scale = newton.noise_scales(n, d, 1.0, 1e-6)
+    one, other = 2.0 * np.eye(4)[0], 2.0 * np.eye(4)[1]
+    gradient = np.linalg.norm(newton.HUBER * (one + one)) / n / gradient_scale
+    # The noise is sqrt(2) hessian_scale on every coordinate of the symmetric matrices.
+    change = np.outer(one, one) - np.outer(other, other)
+    hessian = np.linalg.norm(change) / n / (math.sqrt(2) * hessian_scale)
+    assert delta_of(math.sqrt(newton.STEPS * (gradient**2 + hessian**2)), 1.0) == pytest.approx(1e-6)
+
+
+def test_the_sensitivity_of_dprivstats_fails_on_neighbours(load):
+    """One record holds up the smallest eigenvalue: without it least squares moves 100 times as far as claimed."""
+    claimed, small = load("adapters.not_run").dprivstats_sensitivity, np.repeat([-0.01, 0.01], 100)
+    without, y = np.column_stack([np.ones(200), small]), np.sign(small)
+    with_it = without.copy()
+    with_it[0, 1] = 9.9
+    moved = np.linalg.norm(np.linalg.lstsq(without, y)[0] - np.linalg.lstsq(with_it, y)[0])
+    assert moved > 100 * claimed(with_it, response_width=2.0)
+    assert load("adapters").PEERS["DPrivStats"].missing
+
+
 def test_opendp_spends_the_budget(load, budget):
     pytest.importorskip("opendp")
     libraries = load("adapters.libraries")

@@ -54,6 +54,7 @@ def small(load, monkeypatch):
         peer("pure", fit_noise, True, "nothing", "", "", pure=True),
         peer("raises", fit_nothing, True, "nothing", "", ""),
         peer("narrow", fit_noise, True, "nothing", "", "", most_features=5),
+        peer("judged by squared error", fit_noise, True, "nothing", "", "", of_mean=True),
         peer("mean", fit_mean, False, "nothing", "", ""),
         peer("slow", fit_mean, False, "nothing", "", "", heavy=True),
     ]

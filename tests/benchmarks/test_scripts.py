@@ -32,6 +32,7 @@ COMMANDS = {
     ),
     "classifiers_hinge.py": ("--size 600 --features 40 --seeds 1 --jobs 1 --out OUT", "records 600  features 40 "),
     "counts.py": ("--part simulated --seeds 1 --size 500 --epsilon 1 --jobs 1 --out OUT", "  records 500  epsilon 1 "),
+    "coverage_duel.py": ("--only diabetes --epsilon 3 --repeats 1 --out OUT/duel.json", "diabetes "),
     "evaluate_coverage.py": ("--runs 2 --population 80000", "outside ["),
     "evaluate_outcomes.py": ("--runs 2 --population 20000", "outside ["),
     "gpu_picture.py": ("--out OUT/gpu.png", ""),
@@ -48,6 +49,7 @@ COMMANDS = {
     # `.ci/run` runs the part `quick`.
     "speed.py": ("--small kernels threads", ""),
     "speed_picture.py": ("--out OUT/speed.png", ""),
+    "theory.py": ("--sizes 1 --repeats 1 --out OUT/theory.json --image OUT/theory.png", "t1.6 n      1,000: bound "),
     "tuning.py": ("--seeds 1", "| "),
     "two_part.py": ("--set simulated --table 5000-gamma --epsilon 1 --seeds 1 --jobs 1 --out OUT", "5000-gamma "),
     "-m peers list": ("", ""),

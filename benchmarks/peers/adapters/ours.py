@@ -4,15 +4,17 @@ import warnings
 
 from dpsparse import PrivateSparseRegressor
 from dpsparse.algorithms.pursuit.decisions import takes_all
+from dpsparse.families.estimands import ESTIMANDS
+from dpsparse.families.robust_linear import RobustLinear
 from dpsparse.privacy.guarantee import Guarantee
 from peers.problem import NORMAL_MAD, Line, exact_feature_units, robust_units
 
 
-def fit(X, y, budget, rng, *, units_known=True, response_known=True, adjacency="replace-one"):
+def fit(X, y, budget, rng, *, estimand="typical", units_known=True, response_known=True, adjacency="replace-one"):
     """PrivateSparseRegressor. Units known: it is given what `with_exact_units` gives to others, as public numbers.
 
-    Effects are on the typical response: rivals are robust, and the designs' noise is symmetric. Where nobody knows how
-    many features matter it takes all of them if ``sparsity="auto"`` would, by public numbers.
+    Effects are on the typical response, as those of most rivals, or on the mean, which squared error judges. Where
+    nobody knows how many features matter it takes all of them if ``sparsity="auto"`` would, by public numbers.
     """
     center, scale = exact_feature_units(X) if units_known else (None, None)
     response_center, response_scale = robust_units(y) if units_known and response_known else (None, None)
@@ -20,10 +22,12 @@ def fit(X, y, budget, rng, *, units_known=True, response_known=True, adjacency="
         response_scale *= NORMAL_MAD  # the package's scale is a median distance
     n, d = X.shape
     rho = Guarantee(budget.epsilon, budget.delta, adjacency=adjacency).rho_per_record
-    all_of_them = not budget.sparsity_known and takes_all(n, d, rho, units_known)
+    all_of_them = not budget.sparsity_known and takes_all(
+        n, d, rho, units_known, RobustLinear(estimand=ESTIMANDS[estimand])
+    )
     model = PrivateSparseRegressor(
         sparsity=d if all_of_them else min(budget.sparsity, d),
-        estimand="typical",
+        estimand=estimand,
         epsilon=budget.epsilon,
         delta=budget.delta,
         feature_center=center,

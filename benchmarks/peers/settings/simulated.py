@@ -63,7 +63,7 @@ def _dphuber():
             for noise, df in (("normal", np.inf), ("t2.25", 2.25)):
                 budgets = tuple((epsilon, 10 * n**-1.1) for epsilon in (0.5, 0.9))
                 # The default run has the ends of the grid and its middle; all of it is in the full one.
-                default = 5 if (n, d) in ((5_000, 5_000), (10_000, 5_000), (15_000, 10_000)) else 0
+                default = 10 if (n, d) in ((5_000, 5_000), (10_000, 5_000), (15_000, 10_000)) else 0
                 yield Design(
                     DPHUBER, f"DPHuber {n} x {d}, {noise}", n, d, 9, budgets, (0, default, 20),
                     partial(dphuber_data, n, d, df), TRUTH_METRICS,
@@ -93,7 +93,7 @@ def _panels():
         budgets = tuple((epsilon, data.n**-1.1) for epsilon in sorted(values))
         yield Design(
             PANELS, f"panel {regime} {data.n} x {data.d}, s {data.sparsity}, {tails}", data.n, data.d, data.sparsity,
-            budgets, (0, 5 if data.weight <= MOST_PANEL_CELLS else 0, 20), partial(panel_data, data), TRUTH_METRICS,
+            budgets, (0, 10 if data.weight <= MOST_PANEL_CELLS else 0, 20), partial(panel_data, data), TRUTH_METRICS,
         )  # fmt: skip
 
 
@@ -101,7 +101,7 @@ def _tasks():
     for name, task in TASKS.items():
         yield Design(
             OUR_TASKS, f"task {name}", task.n, task.d, task.sparsity, ((task.epsilon, task.delta),),
-            (2 if name == "A" else 0, 5 if name == "F" else 10, 20), partial(task_data, name), TRUTH_METRICS,
+            (2 if name == "A" else 0, 10, 20), partial(task_data, name), TRUTH_METRICS,
         )  # fmt: skip
 
 

@@ -7,9 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsparse.algorithms.pursuit import decisions
+from dpsparse.algorithms.pursuit.decisions import takes_all
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.pursuit_constants import N_STEPS, SPARE_PICKS
 from dpsparse.algorithms.pursuit.schedule import Schedule, schedule_for
+from dpsparse.families.estimands import MEAN, TYPICAL
+from dpsparse.families.robust_linear import RobustLinear
 from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism, RepeatedPicks
 from dpsparse.privacy.guarantee import Guarantee
 
@@ -137,3 +140,18 @@ def test_a_stretched_schedule_stays_within_its_guarantee(n, d, sparsity, guarant
 @given(public_numbers, st.floats(1.0, 3.0))
 def test_final_residuals_are_clipped_within_limits(numbers, factor):
     assert 0.6 <= Schedule(numbers, factor).final_tau <= 1.1
+
+
+@pytest.mark.parametrize(
+    ("size", "estimand", "expected"),
+    [
+        # Of 5 features effects on the mean can be had from N = 407 on, of 50 from 6,556 on.
+        (400, MEAN, True),  # of neither
+        (420, MEAN, False),  # of a few alone
+        (6_600, MEAN, True),
+        (700, TYPICAL, True),
+    ],
+)
+def test_all_features_are_taken_unless_a_selection_alone_has_effects_on_the_mean(size, estimand, expected):
+    n = 10_000
+    assert takes_all(n, 50, (size / n) ** 2, known=True, family=RobustLinear(estimand=estimand)) is expected

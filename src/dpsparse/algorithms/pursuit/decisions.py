@@ -25,7 +25,8 @@ def clip(value: float, low: float, high: float) -> float:
 def takes_all(n: int, n_candidates: int, rho: float, known: bool, family: Family = ROBUST_LINEAR) -> bool:
     """Whether all features are better taken than some of them selected, if nobody knows how many matter.
 
-    Not where effects on the mean of so many could not be had.
+    Not where effects on the mean of a selection could be had, and of all of them could not. Where neither can be, what
+    counts is what they predict.
 
     Examples
     --------
@@ -36,7 +37,7 @@ def takes_all(n: int, n_candidates: int, rho: float, known: bool, family: Family
     size = n * math.sqrt(rho)
     if family.scaled is None:
         return n_candidates <= size / c.RECORDS_A_LOG_ODDS
-    if family.estimand == MEAN and size < reference_size(n_candidates):
+    if family.estimand == MEAN and reference_size(c.FEW_SELECTED) <= size < reference_size(n_candidates):
         return False
     return n_candidates <= (c.MOST_TAKEN if known else size / c.RECORDS_A_FEATURE)
 
