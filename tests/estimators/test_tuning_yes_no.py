@@ -56,7 +56,7 @@ def test_raw_tables():
     [
         ([PrivateSparseClassifier(), PrivateSparseRegressor()], "all of one class"),
         ([PrivateSparseClassifier(positive="a"), PrivateSparseClassifier(positive="b")], "the same positive"),
-        ([], "one or more PrivateSparseRegressor, PrivateSparseClassifier, "),
+        ([], "one or more PrivateSparseRegressor, PrivateSparseClassifier,"),
     ],
 )
 def test_candidates_are_of_one_kind(mixed, message):
