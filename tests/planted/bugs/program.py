@@ -110,7 +110,7 @@ PROGRAM = (
         "calls of progress by the size of y",
         WHOLE,
         {
-            "estimators._pursuit:PursuitEstimator.fit": [
+            "estimators._pursuit:PursuitEstimator._fit": [
                 ("self._check_parameters()", "self._check_parameters()\n    progress and progress(float(max(y)), 1)")
             ]
         },

@@ -92,13 +92,13 @@ SHARED_UNITS = (
         {
             "algorithms.pursuit.steps.unit:UnitStep.run": [
                 (
-                    "    unit = unit.settled()\n",
+                    "    unit = data.companions.of_product(",
                     "    if data.taken_over:\n"
                     "        meter = releases._meter\n"
                     "        apart = Releases(type(meter).__base__(meter.guarantee, 9, meter.source), 9)\n"
                     "        slot = self.size.slot(1e-3, 9, 9)\n"
                     "        unit = _with_size(unit, slot, data, apart, state)\n"
-                    "    unit = unit.settled()\n",
+                    "    unit = data.companions.of_product(",
                 )
             ]
         },
