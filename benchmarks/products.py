@@ -20,7 +20,7 @@ from dpsparse import PrivateSparseRegressor
 
 FIRST_SEED = 620_000
 FORMULA = "cost ~ age*region + sex + x1 + x2"
-SETTINGS = ((5_000, 2.0, 100.0), (5_000, 6.0, 100.0), (20_000, 1.0, 100.0), (20_000, 1.0, 0.0))
+SETTINGS = ((2_000, 2.0, 100.0), (5_000, 2.0, 100.0), (5_000, 6.0, 100.0), (20_000, 1.0, 100.0), (20_000, 1.0, 0.0))
 
 
 def people(n, differ, seed):

@@ -273,6 +273,10 @@ def test_a_product_has_the_unit_of_its_number_among_its_records():
     of_few = FeatureUnit(center=40.0, scale=15 * 0.3, share=0.09, learned=True)
     for unit in (PRODUCT.unit(1, {0: number}), PRODUCT.of_product(1, of_few, {0: number})):
         assert (unit.center, unit.scale, unit.share) == (50.0, pytest.approx(15 * math.sqrt(0.3)), 0.3)
+    # A unit that noise may have chosen stays one.
+    unsure = replace(of_few, least_share=-0.01)
+    assert PRODUCT.of_product(1, unsure, {}).least_share < 0
+    assert PRODUCT.unit(0, {1: unsure}).least_share < 0
     # Before the number is selected its own unit tells, and the number has it then.
     assert PRODUCT.of_product(1, of_few, {}).center == 40.0
     assert PRODUCT.unit(0, {1: of_few}).scale == pytest.approx(15.0)

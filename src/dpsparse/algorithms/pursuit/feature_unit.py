@@ -140,12 +140,15 @@ class FeatureUnit:
         )
 
     def among(self, share: float) -> "FeatureUnit":
-        """The unit of the same number among a share of the records, about; it is at its centre in all others."""
+        """The unit of the same number among a share of the records, about; it is at its centre in all others.
+
+        What is not sure of this unit is not sure of that one: the share of its bound on what differs stays.
+        """
         spread = self.scale / max(math.sqrt(self.share), c.RARE)
         scale = spread * max(math.sqrt(share), c.RARE)
-        return replace(
-            self, scale=scale, share=share, least_share=share, second_moment=min(1.0, share / c.RARE**2), learned=True
-        )
+        moment = min(1.0, share / c.RARE**2)
+        least = share * self.least_share / self.share
+        return replace(self, scale=scale, share=share, least_share=least, second_moment=moment, learned=True)
 
     def settled(self) -> "FeatureUnit":
         """Leave the feature out if it is astray: in a unit in which it is about 0 it does not make the rows long."""
