@@ -8,6 +8,7 @@ from scipy import sparse
 
 from dpsparse import PrivateSparseClassifier, PrivateSparseRegressor, PrivateSparseTwoPartRegressor
 from dpsparse.audit.harness.counted import CountPursuit
+from dpsparse.audit.harness.evaluated import HeldOutPursuit
 from dpsparse.audit.harness.neighbors import mapped
 from dpsparse.audit.harness.yes_no import YesNoPursuit
 
@@ -58,6 +59,10 @@ class ManyRowsPursuit(_ManyRows, PrivateSparseRegressor):
 
 class ManyRowsCounts(_ManyRows, CountPursuit):
     """A Poisson regression of people with several rows."""
+
+
+class ManyRowsHeldOut(_ManyRows, HeldOutPursuit):
+    """Fits on some people with several rows, and evaluates on the others."""
 
 
 class ManyRowsTwoParts(_ManyRows, PrivateSparseTwoPartRegressor):
