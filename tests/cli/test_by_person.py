@@ -63,3 +63,30 @@ def test_a_forecast_for_people(capsys):
 def test_check_points_at_the_column(visits, capsys):
     main(["check", "visits.csv"])
     assert "--person patient" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.slow
+def test_effects_within_people(visits, capsys):
+    main(["fit", *ARGUMENTS, "--within", "--sparsity", "2", "--out", "model.json", "--report", "report.html"])
+    model, shown = load_model("model.json"), " ".join(capsys.readouterr().out.split())
+    # The 60 rows without an id are one person's each.
+    assert (model.within, model.privacy.n_records, model.privacy.guarantee.rows) == (True, 980, 2_940)
+    assert "60 of 1,040 people have one row, which tells nothing within a person" in shown
+    assert "--within" in (visits / "report.html").read_text()
+
+
+@pytest.mark.parametrize("options", [("--holdout", "0.2"), ("--family", "poisson")])
+def test_what_cannot_be_within_people_is_refused(visits, capsys, options):
+    with pytest.raises(SystemExit):
+        main(["fit", *ARGUMENTS, "--within", *options, "--out", "model.json"])
+    assert "--within" in capsys.readouterr().err
+    assert not (visits / "model.json").exists()
+
+
+def test_a_plan_for_people_with_several_rows(capsys):
+    asked = ["plan", "--n", "2000", "--d", "40", "--epsilon", "1", "--rows-per-person", "5", "--row-correlation", "0.3"]
+    main([*asked, "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert (told["rows_per_person"], told["row_correlation"]) == (5.0, 0.3)
+    main(asked)
+    assert "n = 2,000 people with 5 rows each (alike by 0.3)" in " ".join(capsys.readouterr().out.split())

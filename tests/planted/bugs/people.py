@@ -114,6 +114,18 @@ PEOPLE = (
         {"engine.people:People.of": [("np.unique(person,", "np.unique(np.cumsum(np.diff(person, prepend=-1) != 0),")]},
     ),
     Bug(
+        "a person in two folds: one row held out, and the others in the fit",
+        CHECK,
+        {
+            "data.people_split:Split.of": [
+                (
+                    "np.flatnonzero(~out[people.number])",
+                    "np.setdiff1d(np.arange(n_rows), people.order[people.chosen][out])",
+                )
+            ]
+        },
+    ),
+    Bug(
         "levels that were read from a disk left in the order of the file",
         CHECK,
         {

@@ -30,7 +30,13 @@ from dpsparse.audit.harness.evaluated import (
     EvaluatedOutcomes,
     HeldOutPursuit,
 )
-from dpsparse.audit.harness.many_rows import ManyRowsCounts, ManyRowsPursuit, ManyRowsTwoParts, ManyRowsYesNo
+from dpsparse.audit.harness.many_rows import (
+    ManyRowsCounts,
+    ManyRowsHeldOut,
+    ManyRowsPursuit,
+    ManyRowsTwoParts,
+    ManyRowsYesNo,
+)
 from dpsparse.audit.harness.neighbors import CLIP, STORAGES, Pair, blanked, on_the_plane, pairs
 from dpsparse.audit.harness.patching import replaced
 from dpsparse.audit.harness.sized import at_size
@@ -148,6 +154,7 @@ PEOPLE: dict[str, Callable[..., Any]] = {
     "PrivateSparsePoissonRegressor, by person": lambda **o: at_size(2_000, ManyRowsCounts)(
         sparsity=2, exposure=1, **(STANDARDIZED | WEAK), **o
     ),
+    "fit_and_evaluate, by person": lambda **o: ManyRowsHeldOut(sparsity=1, **(STANDARDIZED | WEAK), **o),
     "PrivateSparseTwoPartRegressor, by person": lambda **o: at_size(2_000, ManyRowsTwoParts)(
         sparsity=2, **(STANDARDIZED | WEAK), **o
     ),

@@ -95,7 +95,7 @@ class HeldOutPursuit(PrivateSparseRegressor):
     def fit(self, X: Any, y: Any = None, *, person: Any = None, progress: Any = None, **_: Any) -> Self:
         """Fit on some rows, evaluate on the others, and take over both results."""
         estimator, self.evaluation_ = fit_and_evaluate(
-            PrivateSparseRegressor(**self.get_params()), X, y, holdout=self.holdout
+            PrivateSparseRegressor(**self.get_params()), X, y, holdout=self.holdout, person=person
         )
         fitted = {name: value for name, value in vars(estimator).items() if name not in self.get_params()}
         self.__dict__.update(fitted)

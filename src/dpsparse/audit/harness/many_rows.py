@@ -8,6 +8,8 @@ from scipy import sparse
 
 from dpsparse import PrivateSparseClassifier, PrivateSparseRegressor, PrivateSparseTwoPartRegressor
 from dpsparse.audit.harness.counted import CountPursuit
+from dpsparse.audit.harness.evaluated import HeldOutPursuit
+from dpsparse.audit.harness.neighbors import mapped
 from dpsparse.audit.harness.yes_no import YesNoPursuit
 
 # The numbers of rows of people take turns: one row, with an id or without, a few, and more than a clip lets through.
@@ -37,6 +39,8 @@ def spread_out(X: Any, y: Any) -> tuple[Any, NDArray[np.float64], list[str | Non
     dense = X.toarray() if sparse.issparse(X) else np.asarray(X)
     columns = (np.arange(dense.shape[1]) + turned[:, None]) % dense.shape[1]
     rows = dense[person[:, None], columns]
+    if isinstance(X, np.memmap):
+        rows = mapped(rows)
     return (type(X)(rows) if sparse.issparse(X) else rows), np.asarray(y)[person], ids_of(person)
 
 
@@ -55,6 +59,10 @@ class ManyRowsPursuit(_ManyRows, PrivateSparseRegressor):
 
 class ManyRowsCounts(_ManyRows, CountPursuit):
     """A Poisson regression of people with several rows."""
+
+
+class ManyRowsHeldOut(_ManyRows, HeldOutPursuit):
+    """Fits on some people with several rows, and evaluates on the others."""
 
 
 class ManyRowsTwoParts(_ManyRows, PrivateSparseTwoPartRegressor):

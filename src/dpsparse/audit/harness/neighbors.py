@@ -211,11 +211,12 @@ STORAGES = {
     "CSR, duplicates and explicit zeros": _csr_with_duplicates,
     "float32": lambda X: _as_float32(X),
     "CSR float32": lambda X: sparse.csr_matrix(_as_float32(X)),
-    "memory map": lambda X: _mapped(X),
+    "memory map": lambda X: mapped(X),
 }
 
 
-def _mapped(X: NDArray[np.float64]) -> NDArray[Any]:
+def mapped(X: NDArray[np.float64]) -> NDArray[Any]:
+    """A memory map of an array."""
     with tempfile.TemporaryFile() as file:
         mapped = np.memmap(file, dtype=X.dtype, mode="w+", shape=X.shape)
         mapped[:] = X
