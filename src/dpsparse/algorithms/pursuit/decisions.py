@@ -155,7 +155,7 @@ def learns_units(facts: PublicFacts) -> bool:
     Of a feature that says whether another is missing nothing is known.
     """
     shared = facts.of_units
-    many = max(1.0, n_picks(shared) / c.CHECKED_AT_ONCE) if facts.family.scaled is None else 1.0
+    many = max(1.0, n_picks(shared) / c.CHECKED_AT_ONCE)
     return not facts.known or facts.missing or shared.size >= many * c.CHECK_UNITS_FROM
 
 

@@ -52,10 +52,10 @@ BETWEEN_0_AND_1 = 0.5
 
 # --- decisions: what is learned of a selected feature
 
-# From this N on given units are checked, on short grids about them: it is cheap. Where there is no residual scale and
-# more features than the second number, N must be in proportion to them: each has less of the budget, and noise would
-# move units that are right. Set by `classifiers.py`.
-CHECK_UNITS_FROM, CHECKED_AT_ONCE = 1500, 6
+# From this N on given units are checked, on short grids about them: it is cheap. Of more features than the second
+# number N must be in proportion to them: each has less of the budget, and noise would move units that are right. Set by
+# `classifiers.py`.
+CHECK_UNITS_FROM, CHECKED_AT_ONCE = 1500, 10
 # From these N on a feature's scale looks at its upper tail: one difference in 5, and one in 10.
 TAIL_FROM, FAR_TAIL_FROM, TAIL, FAR_TAIL = 500, 1500, 5, 10
 # An effect starts from the slopes of pairs from this N on, in known units and in unknown ones; from the third on it
