@@ -50,7 +50,7 @@ def set_results(
     coef = selected.shrunk_effects
     kept = np.arange(0 if none else len(coef))
     kept = kept[~np.isin(selected.support[kept], list(result.left_out))]
-    kept = _by_column(kept, [features[place].variable for place in selected.support[kept]])
+    kept = _by_variable(kept, [features[place] for place in selected.support[kept]])
     chosen, center, scale = selected.support[kept], selected.center[kept], selected.scale[kept]
     coef = coef[kept]
     shrunk = as_dtype(coef / scale, dtype)
@@ -124,10 +124,19 @@ def set_results(
         warnings.warn(unread(estimator.released_), UnreadResponsesWarning, stacklevel=4)
 
 
-def _by_column(places: NDArray[np.int64], columns: Sequence[str]) -> NDArray[np.int64]:
-    """Places in order of the first one of each column, so that effects of a column stand together."""
-    first = {column: k for k, column in reversed(list(enumerate(columns)))}
-    return places[np.argsort([first[column] for column in columns], kind="stable")] if len(places) else places
+def _by_variable(places: NDArray[np.int64], features: Sequence[Feature]) -> NDArray[np.int64]:
+    """Places in order of the first one of each variable, so that its effects stand together, the parts of a spline too.
+
+    Categories stay in the order of selection; parts of a spline have an order of their own.
+    """
+    first = {feature.variable: k for k, feature in reversed(list(enumerate(features)))}
+
+    def key(k: int) -> tuple[int, int, str]:
+        name = features[k].column if features[k].part_of is not None else ""
+        return first[features[k].variable], len(name), name
+
+    order = sorted(range(len(features)), key=key)
+    return places[order]
 
 
 def _variables(selected: FeatureEffects, kept: NDArray[np.int64], features: Sequence[Feature]) -> tuple[Variable, ...]:
