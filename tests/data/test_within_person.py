@@ -109,7 +109,7 @@ def test_effects_are_within_people(how, tmp_path):
         model.fit(read_table(frame.assign(y=y), "y", person="who"))
     else:
         model.fit(frame.assign(sex=np.where(person % 2, "m", "f")), y, person="who")
-    effects = {effect.feature[-1]: effect.estimate for effect in model.released_.effects}
+    effects = {effect.feature[-1]: effect.coef for effect in model.released_.effects}
     first, second = ("0", "1") if how == "array" else "ab"
     assert abs(effects[first] - 1) < 0.2
     assert abs(effects[second] + 0.5) < 0.2
