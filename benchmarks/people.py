@@ -4,7 +4,8 @@ Run ``python benchmarks/people.py``. Simulated people have normal features, five
 noise, of which a share (the intraclass correlation) is a person's own. Errors are l2 distances from the true effects,
 over those of Huber's regression on the true features without privacy. Coverage is that of 90 % intervals
 of correctly selected features; on real panels, whose features are all taken, of the coefficients of OLS, whose errors
-would be clustered by person.
+would be clustered by person. Skewed noise that grows with a feature is what clips bias most: coverage there is of
+the population's coefficients, those of that feature apart.
 """
 
 import time
@@ -18,6 +19,8 @@ from dpsparse import PrivateSparseRegressor
 
 EFFECTS = np.array([1.0, 0.6, -0.4, 0.3, 0.2])
 D = 40
+# Those under skewed noise.
+SKEWED_EFFECTS = np.array([1.0, 0.5, -0.5])
 SIZES = {
     "2,000 people, 5 rows each": lambda rng: np.full(2_000, 5),
     "2,000 people, 1 to 500 rows (Zipf)": lambda rng: np.minimum(rng.zipf(1.7, 2_000), 500),
@@ -70,6 +73,35 @@ def report_simulated(name, sizes, correlation, shared, seeds, epsilon, estimand)
         f"{name}, correlation {correlation:g}{features}, {estimand}: error {by_person:.3f}, {by_person / plain:.2f} of "
         f"Huber's, {by_person / group:.2f} of group privacy's; covered {share:.2f} of {len(hits)} "
         f"(se {np.sqrt(share * (1 - share) / max(1, len(hits))):.2f}); found {np.mean([run[4] for run in runs]):.1f}"
+    )
+
+
+def skewed(rng, n_people, own, shared):
+    """Eight features of people with five rows each; lognormal noise, a share of it their own, grows with the first."""
+    person = np.repeat(np.arange(n_people), 5)
+    n = len(person)
+    X = np.sqrt(1 - shared) * rng.standard_normal((n, 8))
+    X += np.sqrt(shared) * rng.standard_normal((n_people, 8))[person]
+    noise = np.sqrt(1 - own) * rng.lognormal(size=n) + np.sqrt(own) * rng.lognormal(size=n_people)[person]
+    noise -= (np.sqrt(1 - own) + np.sqrt(own)) * np.exp(0.5)
+    return X, X[:, :3] @ SKEWED_EFFECTS + noise * np.exp(0.4 * X[:, 0]), person
+
+
+def report_skewed(n_people, own, shared, seeds, estimand, population):
+    """Print how often intervals hold, of the feature with which noise grows and of the others."""
+    truth = np.append(SKEWED_EFFECTS, np.zeros(5))
+    if estimand == "typical":
+        truth = huber_fit(*skewed(np.random.default_rng(1), population, own, shared)[:2])[1]
+    hits = []
+    for seed in seeds:
+        X, y, person = skewed(np.random.default_rng(seed), n_people, own, shared)
+        fit = PrivateSparseRegressor(sparsity=8, epsilon=1.0, random_state=seed, estimand=estimand)
+        low, high = fit.fit(X, y, person=person).conf_int(0.9).T
+        hits.append(np.where(np.isfinite(low), (low <= truth) & (truth <= high), np.nan))
+    hits = np.array(hits, dtype=float)
+    click.echo(
+        f"skewed noise, {n_people:,} people, 5 rows each, own {own:g}, features {shared:g}, {estimand}: covered "
+        f"{np.nanmean(hits[:, 0]):.2f} of the feature's that it grows with, {np.nanmean(hits[:, 1:]):.2f} of others'"
     )
 
 
@@ -130,15 +162,19 @@ def report_time(n, repeats):
 
 
 @click.command()
-@click.option("--part", type=click.Choice(["simulated", "panels", "time", "all"]), default="all", show_default=True)
+@click.option(
+    "--part", type=click.Choice(["simulated", "skewed", "panels", "time", "all"]), default="all", show_default=True
+)
 @click.option("--seeds", default=40, show_default=True)
 @click.option("--first-seed", default=1000, show_default=True)
 @click.option("--sizes", default=",".join(map(str, range(len(SIZES)))), show_default=True, help="Kinds of people.")
 @click.option("--correlations", default="0,0.3,0.9", show_default=True)
+@click.option("--people", default="2000,5000", show_default=True, help="Numbers of people with skewed noise.")
+@click.option("--population", default=80_000, show_default=True, help="People who stand for all, there.")
 @click.option("--panels", default=",".join(PANELS), show_default=True)
 @click.option("--rows", default=200_000, show_default=True, help="Of the table for times.")
 @click.option("--estimand", type=click.Choice(["mean", "typical"]), default="typical", show_default=True)
-def main(part, seeds, first_seed, sizes, correlations, panels, rows, estimand):
+def main(part, seeds, first_seed, sizes, correlations, people, population, panels, rows, estimand):
     """Print errors, coverage and time."""
     warnings.simplefilter("ignore")
     seeds = range(first_seed, first_seed + seeds)
@@ -147,6 +183,10 @@ def main(part, seeds, first_seed, sizes, correlations, panels, rows, estimand):
             for correlation in map(float, correlations.split(",")):
                 report_simulated(name, SIZES[name], correlation, 0.0, seeds, 1.0, estimand)
             report_simulated(name, SIZES[name], 0.3, 0.8, seeds, 1.0, estimand)
+    if part in ("skewed", "all"):
+        for n_people in map(int, people.split(",")):
+            for own, shared in ((0.0, 0.0), (0.5, 0.0), (0.5, 0.8)):
+                report_skewed(n_people, own, shared, seeds, estimand, population)
     if part in ("panels", "all"):
         for name in panels.split(","):
             report_panel(name, seeds)

@@ -40,7 +40,10 @@ COMMANDS = {
     "intervals.py": ("--tasks G --seeds 1", "G: "),
     "method_figures.py": ("--out OUT", ""),
     "paper_parameters.py": ("--tiny", "n   1,000 d    20 DPIHTL"),
-    "people.py": ("--seeds 1 --sizes 0 --correlations 0 --panels wagepan --rows 2000", "time of a fit on 2,000 rows "),
+    "people.py": (
+        "--seeds 1 --sizes 0 --correlations 0 --people 500 --population 500 --panels wagepan --rows 2000",
+        "time of a fit on 2,000 rows ",
+    ),
     "permuted.py": ("--tables TABLES --table wine --fits 1", "wine "),
     "products.py": ("--seeds 1 --size 2000 --jobs 1", "records 2000  epsilon 1  differ 0 "),
     "raw_files.py": ("--development --dataset gapminder --splits 1 --no-context --out OUT", "  "),

@@ -158,7 +158,7 @@ SCORE_NOISE, LEAST_SCORE_VARIANCE = 0.7, 0.05
 LEFT_OUT = 1.2
 # By what power of the mean root of the number of a person's rows it falls, where scores are sums of bounded residuals.
 # The skewness of a sum falls by the first power where rows are independent; by it alone 98 to 99 % of 90 % intervals
-# held. By this one 90 to 98 % do, also of an effect with which skewed noise grows. Set by `people.py`.
+# held. By this one 91 to 98 % do, and 71 to 95 % of an effect that skewed noise grows with. Set by `people.py`.
 SUMS_LEFT_OUT = 1.5
 # How much what a clip leaves out counts against noise where the clip of scores is chosen. Half of it, for vectors
 # beyond a clip do not all point the same way. Set by `answers.py`.
