@@ -69,6 +69,17 @@ def test_an_effect_on_log_odds_is_shown_as_its_ratio_beside_others(region):
         assert text.index("effect") < text.index("odds ratio") < text.index("8.166")
 
 
+def test_a_number_times_a_category_says_where_the_category_counts(region):
+    product = Feature("age", 50.0, 15.0, within=Feature("region", category="north"))
+    features = (*region.features[:2], product)
+    effects = (*region.effects[:2], Effect(product.name, 3.0, 3.0, 0.5, clear=True))
+    model = replace(region, features=features, effects=effects, correlations=None)
+    table = compare_models([model])
+    assert labels(table) == ["age", "region", "south", "north", "age:region", "south", "north"]
+    assert table.lines[-2].cells == ("reference", "", "")
+    assert "effects of region hold at that centre." in " ".join(table.notes)
+
+
 def test_a_seeded_fit_says_so(fitted):
     seeded = replace(fitted.released_, privacy=replace(fitted.released_.privacy, private=False))
     table = compare_models([seeded, fitted.released_])

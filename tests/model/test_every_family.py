@@ -102,3 +102,14 @@ def test_all_of_them_stand_side_by_side(models):
     assert table.measures == ("effect", "effect", "odds ratio", "rate ratio", "effect")
     (smoker,) = (line for line in table.lines if line.label == "smoker")
     assert all(cell.count("[") == 1 for cell in smoker.cells)
+
+
+def test_a_formula_has_them_too(tmp_path):
+    # Gaps of a spline's columns have names of their own.
+    formula = "cost ~ age*region + bs(age, knots=[30, 50, 70], lower=0, upper=110)"
+    people = PEOPLE.assign(cost=RESPONSES["mean"], age=PEOPLE.age.where(PEOPLE.index % 20 > 0))
+    with pytest.warns(NotPrivateWarning):
+        model = PrivateSparseRegressor(**SEEDED).fit(people, formula=formula).released_
+    assert len({feature.name for feature in model.features}) == len(model.features)
+    save_model(model, tmp_path / "model.json")
+    assert shown(load_model(tmp_path / "model.json")) == shown(model)

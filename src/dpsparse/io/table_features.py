@@ -83,7 +83,7 @@ class Feature:
         if self.within is not None:
             return self.within.level
         if self.part_of is not None:
-            return self.column.removeprefix(self.part_of)
+            return f"{self.column.removeprefix(self.part_of)}{' gap' if self.missing else ''}"
         if self.missing:
             return "gap"
         if self.other:
@@ -108,10 +108,14 @@ class Feature:
         ('age', 'age (gap)', 'region=north')
         >>> Feature("region", buckets=(17,), rank=2).name, Feature("region", buckets=(17,), other=True).name
         ('region (unnamed value 2)', 'region (another value)')
+        >>> Feature("bs(age)[1]", part_of="bs(age)").name, Feature("bs(age)[1]", part_of="bs(age)", missing=True).name
+        ('bs(age)[1]', 'bs(age)[1] (gap)')
         """
         if self.within is not None:
             return f"{self.column}:{self.within.name}"
-        if self.level is None or self.part_of is not None:
+        if self.part_of is not None:
+            return f"{self.column} (gap)" if self.missing else self.column
+        if self.level is None:
             return self.column
         is_text = not self.missing and not self.other and self._text is not None
         return f"{self.column}={self.level}" if is_text else f"{self.column} ({self.level})"

@@ -100,7 +100,8 @@ def products(model: "LinearModel") -> str:
     place, feature = places[0], model.features[places[0]]
     return (
         f"{feature.name} is {feature.column} less its centre {number(model.all_centers[place])} in records of that "
-        f"{feature.indicator.column}, and 0 in all others: its effect says by how much that of {feature.column} differs"
+        f"{feature.indicator.column}, and 0 in all others: its effect says by how much that of {feature.column} "
+        f"differs; effects of {feature.indicator.column} hold at that centre"
     )
 
 
