@@ -58,14 +58,13 @@ class Releases:
         return self.n_responses, noise * self._n_rows
 
     @property
-    def n_pairs(self) -> float:
-        """The number of pairs in which both records have a response, if those without one are anywhere."""
-        return self._n_rows // 2 * (self.n_responses / self._n_rows) ** 2
-
-    @property
     def n_of_units(self) -> tuple[float, float]:
-        """The numbers of records and of pairs by which units of features are learned."""
-        return (self._n_rows, self._n_rows // 2) if self.of_all_records else (self.n_responses, self.n_pairs)
+        """The numbers of records and of pairs by which units of features are learned.
+
+        Both records of a pair have a response in the square of the share that has one, if those without are anywhere.
+        """
+        n = self._n_rows if self.of_all_records else self.n_responses
+        return n, self._n_rows // 2 * (n / self._n_rows) ** 2
 
     def skip(self, slot: Slot) -> None:
         """Pass over a slot; it stays paid."""

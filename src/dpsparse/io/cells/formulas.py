@@ -103,7 +103,8 @@ def read_formula(
     Examples
     --------
     >>> from dpsparse.io.cells.formulas import read_formula
-    >>> formula = read_formula("cost ~ age*sex", ["age", "sex", "cost"], {"age": "number"}, text_types=["sex"])
+    >>> kinds = {"age": "number", "sex": "text"}
+    >>> formula = read_formula("cost ~ age*sex", ["age", "sex", "cost"], kinds)
     >>> formula.text, formula.columns, formula.products
     ('cost ~ age + sex + age:sex', ('age', 'sex'), (Product(number='age', category='sex'),))
     """
