@@ -5,7 +5,7 @@ A exp(-a x - q x^2 / 2) with x = log(u / t): a Pareto tail for q = 0, one that e
 (a, q) have a posterior on a grid, given the noisy counts, and its mean is the law from there on.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,9 +58,9 @@ class Tails:
     def of_sums(self, root: float, bounded: bool) -> "Tails":
         """The same of sums over the rows of a person, `root` the mean root of their number.
 
-        Rows partly cancel, so that sums have lighter tails. Where residuals are `bounded`, sums are less skewed, too:
-        what a clip leaves out points less to one side. One residual without a bound may outweigh all others of a
-        person, and then points where it does.
+        Rows partly cancel: where residuals are `bounded`, sums have lighter tails and are less skewed, so that what a
+        clip leaves out points less to one side. One residual without a bound may outweigh all others of a person: far
+        out a sum has the tail of its largest term.
 
         Examples
         --------
@@ -68,10 +68,9 @@ class Tails:
         >>> Tails(index=2.0, bias=0.5, left_out=1.2).of_sums(4.0, bounded=True)
         Tails(index=8.0, bias=0.125, left_out=0.15)
         """
-        index = self.index * root
         if not bounded:
-            return replace(self, index=index)
-        return Tails(index, self.bias / root, self.left_out / root**c.SUMS_LEFT_OUT)
+            return self
+        return Tails(self.index * root, self.bias / root, self.left_out / root**c.SUMS_LEFT_OUT)
 
 
 # Where nothing better is known.
