@@ -248,6 +248,7 @@ CATEGORIES = (
     Feature("sector", kind="text", buckets=(7,), other=True),
     Feature("age", kind="number", fill=40.0),
     Feature("age", kind="number", missing=True),
+    Feature("region", kind="text", missing=True),
     Feature("smoker", kind="boolean"),
     Feature("joined", kind="date_ymd"),
 )
@@ -269,13 +270,17 @@ def test_effects_say_what_a_step_is(of_cells):
         "sector=private: compared with the baseline and categories not selected, it",
         "age: a one-unit increase",
         "age (gap): a missing cell, compared with a typical value,",
+        "region (gap): a missing cell, compared with the baseline 'north' and categories not selected,",
         "smoker: yes, compared with no,",
         "joined: a day later",
     ):
         assert f"{step} {more}" in text
     assert "A feature such as region=east is 1 for records in that category and 0 for others: its effect is the" in text
-    gaps = replace(of_cells, effects=tuple(each for each in of_cells.effects if each.feature == "age (gap)"))
-    assert "A feature such as 'age (gap)' is 1 where the cell is missing" in words(fit_page(gaps))
+    for column, against in (("age", "a typical value"), ("region", "the baseline 'north' and categories not selected")):
+        gap = tuple(each for each in of_cells.effects if each.feature == f"{column} (gap)")
+        text = words(fit_page(replace(of_cells, effects=gap)))
+        what = "is 1 where the cell is missing: its effect is the difference from"
+        assert f"A feature such as '{column} (gap)' {what} {against}." in text
 
 
 def test_a_paragraph_on_means_does_not_speak_of_typical_records(model):

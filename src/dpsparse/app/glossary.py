@@ -33,9 +33,9 @@ TERMS = {
     ),
     "family-wise error rate": ("The probability of at least one false discovery among all features."),
     "gap": (
-        "A missing cell, or one that cannot be read as its column's kind. It counts as a typical value. "
-        "Whether a cell is missing is a feature that may be selected; in a raw table, where a noisy count "
-        "says that enough are."
+        "A missing cell, or one that cannot be read as its column's kind. It counts as a typical value, and in text as "
+        "the baseline. Whether a cell is missing is a feature that may be selected; in a raw table, where a noisy "
+        "count says that enough are."
     ),
     "grant": ("To give a dataset its budget, once, in a ledger."),
     "guarantee": (

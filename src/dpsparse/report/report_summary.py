@@ -206,7 +206,7 @@ def _step(feature: Feature, baselines: Mapping[str, str]) -> str:
         against = _baseline(feature.within, baselines)
         return f"a one-unit increase of {quoted(feature.column)}, compared with the same increase in {against},"
     if feature.missing:
-        return "a missing cell, compared with a typical value,"
+        return f"a missing cell, compared with {_of_a_gap(feature, baselines)},"
     if feature.kind == "boolean":
         return "yes, compared with no,"
     if feature.kind is not None and feature.kind.startswith("date"):
@@ -214,6 +214,12 @@ def _step(feature: Feature, baselines: Mapping[str, str]) -> str:
     if feature.category is None and feature.buckets is None:
         return "a one-unit increase"
     return f"compared with {_baseline(feature, baselines)} and categories not selected, it"
+
+
+def _of_a_gap(feature: Feature, baselines: Mapping[str, str]) -> str:
+    """What the effect of a missing cell is relative to: text has a baseline, and other kinds count as typical."""
+    is_text = feature.kind == "text"
+    return f"{_baseline(feature, baselines)} and categories not selected" if is_text else "a typical value"
 
 
 def _baseline(feature: Feature, baselines: Mapping[str, str]) -> str:
@@ -287,7 +293,8 @@ def _an_example(model: "LinearModel") -> str | None:
         )
     gap = next((each for each in selected if each.missing), None)
     if gap is not None:
-        what = "is 1 where the cell is missing: its effect is the difference from a typical value"
+        against = _of_a_gap(gap, model.baselines)
+        what = f"is 1 where the cell is missing: its effect is the difference from {against}"
         return f"A feature such as {quoted(gap.name)} {what}."
     return None
 
