@@ -49,14 +49,19 @@ def read_toml(path: str | os.PathLike[str]) -> "Fields":
     return _read(path, "TOML", tomllib.loads)
 
 
-def read_json(path: str | os.PathLike[str]) -> "Fields":
-    """The top object of a JSON file; NaN, infinity and repeated keys are refused."""
-    return _read(
-        path, "JSON", lambda text: json.loads(text, parse_constant=_refuse, object_pairs_hook=_without_repetition)
-    )
+def read_json(path: str | os.PathLike[str], remedy: str = "") -> "Fields":
+    """The top object of a JSON file; NaN, infinity and repeated keys are refused.
+
+    A `remedy` ends the message about a file that is not JSON.
+    """
+
+    def parse(text: str) -> object:
+        return json.loads(text, parse_constant=_refuse, object_pairs_hook=_without_repetition)
+
+    return _read(path, "JSON", parse, remedy)
 
 
-def _read(path: str | os.PathLike[str], language: str, parse: Callable[[str], object]) -> "Fields":
+def _read(path: str | os.PathLike[str], language: str, parse: Callable[[str], object], remedy: str = "") -> "Fields":
     path = checked_path(path)
     if path.stat().st_size > LARGEST:
         raise FileError(f"{path} is larger than {LARGEST >> 20} MiB; it is no file of ours")
@@ -66,7 +71,7 @@ def _read(path: str | os.PathLike[str], language: str, parse: Callable[[str], ob
     except FileError:
         raise
     except (ValueError, RecursionError) as error:
-        raise FileError(f"{path} is not valid {language}{_place(error)}") from None
+        raise FileError(f"{path} is not valid {language}{_place(error)}{remedy}") from None
 
 
 def _place(error: Exception) -> str:

@@ -286,5 +286,5 @@ def test_what_is_not_our_json(path, text):
 
 def test_a_pickle_is_text_that_makes_no_sense(path):
     path.write_bytes(b"\x80\x04cos\nsystem\n(S'echo hello'\ntR.")
-    with pytest.raises(FileError, match="not valid JSON"):
+    with pytest.raises(FileError, match=r"not valid JSON: .*; is it a model file\?$"):
         load_model(path)

@@ -131,7 +131,7 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel:
     LinearModel
         The released model, with `predict`, `summary` and `conf_int`.
     """
-    fields = read_json(path)
+    fields = read_json(path, "; is it a model file?")
     if fields.take("format", None) != FORMAT:
         raise FileError(f"{path} is not a model file of dpsparse")
     if fields.count("version") != VERSION:
