@@ -20,7 +20,7 @@ from dpsparse.data.predictions import linear_predictions
 from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.engine import queries
 from dpsparse.engine.quantize import Quantizer
-from dpsparse.engine.refusals import NOT_FINITE, NOT_NUMERIC
+from dpsparse.engine.refusals import NOT_FINITE, NOT_NUMERIC, Y_NOT_NUMERIC
 from dpsparse.io.bounds import Bounds
 from dpsparse.io.convert import convert
 from dpsparse.io.formats import open_table
@@ -201,8 +201,8 @@ def test_the_default_refuses_and_names_the_option(kind, tmp_path):
         (pl.DataFrame({"a": ["x"] * 40}), Y, NOT_NUMERIC),
         (pa.table({"a": ["x"] * 40}), Y, NOT_NUMERIC),
         (np.array([["1"]] * 40), Y, NOT_NUMERIC),
-        (X, pd.Series(["x"] * 40), NOT_NUMERIC),
-        (X, np.array(["1"] * 40), NOT_NUMERIC),
+        (X, pd.Series(["x"] * 40), Y_NOT_NUMERIC),
+        (X, np.array(["1"] * 40), Y_NOT_NUMERIC),
         (X, Y + 0j, "Complex data not supported"),
         (X, Y[1:], "inconsistent numbers of samples"),
         (X, X, "y should be a 1d array"),
@@ -212,6 +212,12 @@ def test_what_is_no_number_by_its_type_is_refused_all_the_same(values, y, messag
     with pytest.raises((ValueError, TypeError)) as refused:
         fitted(values, y)
     assert str(refused.value).startswith(message) or message in str(refused.value)
+
+
+@pytest.mark.parametrize("kind", [list, np.array, pd.Series, pd.Categorical, lambda y: np.array(y, dtype=object)])
+def test_labels_are_refused_by_a_sentence_about_y(kind):
+    with pytest.raises(ValueError, match=r"^y could not be .* PrivateSparseClassifier\(positive='yes'\)"):
+        PrivateSparseRegressor(sparsity=1).fit(X, kind(["yes", "no"] * 20))
 
 
 class Model(BaseEstimator):

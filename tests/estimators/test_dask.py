@@ -192,7 +192,7 @@ REFUSED = {
     "no y": (ROWS, None, ValueError, "requires y to be passed"),
     "objects": (ROWS.astype(object), np.zeros(N), ValueError, "could not be converted to numbers"),
     "complex numbers": (ROWS.astype(complex), np.zeros(N), ValueError, "Complex data not supported"),
-    "y of text": (ROWS, da.zeros(N).astype(str), ValueError, "could not be converted to numbers"),
+    "y of text": (ROWS, da.zeros(N).astype(str), ValueError, "y could not be converted to numbers"),
     "no columns": (ROWS[:, :0], np.zeros(N), ValueError, r"0 feature\(s\)"),
     "no rows": (ROWS[:0], da.zeros(0), ValueError, r"0 sample\(s\)"),
     "a task": (ROWS.to_delayed()[0, 0], np.zeros(N), TypeError, "pass a dask array or data frame"),

@@ -24,7 +24,7 @@ from dpsparse.data.validation import (
 from dpsparse.engine.dask.actors import as_array
 from dpsparse.engine.dask.dask_rows import DaskRows, Partitions, all_finite, of_known_length
 from dpsparse.engine.protocols import Rows
-from dpsparse.engine.refusals import NOT_FINITE, NOT_NUMERIC
+from dpsparse.engine.refusals import NOT_FINITE, NOT_NUMERIC, Y_NOT_NUMERIC
 
 
 class DaskTable:
@@ -58,7 +58,7 @@ class DaskTable:
             if getattr(y, "ndim", None) != 1:
                 raise ValueError("y must be a 1D dask array or series; take one column of it")
             if getattr(y.dtype, "kind", "") not in "biuf":
-                raise ValueError(NOT_NUMERIC)
+                raise ValueError(Y_NOT_NUMERIC)
             y = of_known_length(y)
         shown = np.broadcast_to(0.0, y.shape) if on_workers else y
         checked = validate_proxy(

@@ -2,7 +2,8 @@
 
 import numbers
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,15 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import validate_data
 
 from dpsparse.data.object_tables import as_numbers, listed, refuse_types
-from dpsparse.engine.refusals import BROKEN_SPARSE, MASKED, NOT_DECIMAL, NOT_FINITE, NOT_NUMBERS, NOT_NUMERIC
+from dpsparse.engine.refusals import (
+    BROKEN_SPARSE,
+    MASKED,
+    NOT_DECIMAL,
+    NOT_FINITE,
+    NOT_NUMBERS,
+    NOT_NUMERIC,
+    Y_NOT_NUMERIC,
+)
 
 # Public numbers beyond this have squares and products that overflow.
 LARGEST = 1e100
@@ -62,10 +71,14 @@ def validate_table(
             name = type(estimator).__name__
             raise ValueError(f"{name} requires y to be passed, but the target y is None")
         refuse_masked(y)
-        refuse_types(y)
+        with _naming_y():
+            refuse_types(y)
     X, missing = as_numbers(X, allow_missing=allow_missing), None
     if reset:
-        y, missing = _filled(y) if allow_missing else (as_numbers(y, allow_missing=False), None)
+        with _naming_y():
+            # Categories are objects or numbers once they are an array.
+            y = np.asarray(y) if hasattr(getattr(y, "dtype", None), "categories") else y
+            y, missing = _filled(y) if allow_missing else (as_numbers(y, allow_missing=False), None)
     try:
         with np.errstate(all="ignore"):
             checked = validate_data(estimator, X, *((y,) if reset else ()), **options)
@@ -85,13 +98,24 @@ def validate_table(
         require_finite(X.data if sparse.issparse(X) else X)
     if y is not None:
         if y.dtype.kind not in "biuf":
-            raise ValueError(NOT_NUMERIC)
+            raise ValueError(Y_NOT_NUMERIC)
         with np.errstate(all="ignore"):
             y = np.asarray(y, dtype=np.float64)
         require_finite(y)
         if missing is not None and missing.any():
             y = np.where(missing, np.nan, y)
     return X, y
+
+
+@contextmanager
+def _naming_y() -> Iterator[None]:
+    """Have the refusal of what is no number name y."""
+    try:
+        yield
+    except ValueError as error:
+        if str(error) != NOT_NUMERIC:
+            raise
+        raise ValueError(Y_NOT_NUMERIC) from None
 
 
 def _filled(y: Any) -> tuple[Any, Any]:

@@ -15,6 +15,10 @@ NOT_NUMERIC = (
     "Input could not be converted to numbers; encode text and categories as numbers first, or have "
     "PrivateSparseRegressor learn them: fit(frame, y) without units, or fit(read_table(frame, target))"
 )
+Y_NOT_NUMERIC = (
+    "y could not be converted to numbers; for labels such as yes and no use PrivateSparseClassifier(positive='yes'), "
+    "and where its texts are numbers convert them first"
+)
 NOT_LABELS = (
     "Only binary classification is supported. y must be 0 or 1, or False or True, in every record; for other labels "
     "say which one is yes, as in positive='yes', and every other one is no; of more than two labels make one fit for "
