@@ -46,6 +46,14 @@ def test_every_reason_has_words():
     assert not any("have it" in str(doubt) or "carr" in str(doubt) for doubt in DOUBTS.values())
 
 
+def test_a_column_that_is_constant_within_people_is_not_said_to_need_more_records():
+    model = with_effects(SURE, doubtful("few carriers"), within=True)
+    shown = " ".join(model.summary().split()), words(model.as_html()), words(fit_page(model)), said(model)
+    shown = (*shown, model_facts(model)["effects"][1]["reason"], " ".join(model.effects_.reason), model.to_markdown())
+    assert all("it hardly changes within people" in text for text in shown)
+    assert not any("records differ in it" in text for text in shown)
+
+
 @pytest.mark.parametrize("reason", [*ALONE, None])
 def test_reason_and_remedy_are_in_summary_notebook_report_page_and_json(reason):
     model = with_effects(SURE, doubtful(reason))

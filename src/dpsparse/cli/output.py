@@ -114,7 +114,7 @@ def model_facts(model: LinearModel) -> dict[str, Any]:
             shown[f"{name}_interval"] = ends and dict(zip(("low", "high"), ends, strict=True))
         shown["p_value"] = effect.p_value
         shown["verdict"] = effect.verdict.value
-        doubt = doubt_of(effect)
+        doubt = doubt_of(effect, model.within)
         shown["reason"], shown["remedy"] = (None, None) if doubt is None else (doubt.reason, doubt.remedy)
     return facts
 

@@ -52,22 +52,33 @@ DOUBTS = {
     ),
     result.NOTHING_EXPLAINED: Doubt("the private estimates show no predictive value", _MORE),
 }
+# What reasons mean where rows were taken less their person's own mean: a column that is constant within people is 0.
+_WITHIN = {
+    result.FEW_CARRIERS: Doubt(
+        "it hardly changes within people, and what does not change has no effect within them",
+        "leave it out, or fit without within=True, for effects between people too",
+    ),
+}
 # Of model files that do not say why.
 _UNKNOWN = Doubt("its standard error cannot be trusted", _MORE)
 # Reasons that hold for all effects: the model states them itself.
 OF_THE_MODEL = (result.NOTHING_LEARNED, result.NOTHING_EXPLAINED)
 
 
-def doubt_of(effect: Effect) -> Doubt | None:
-    """Why an effect is not reliable; None where it is, or where the method gives no errors."""
-    return None if effect.verdict is not Verdict.NOT_TRUSTED else DOUBTS.get(effect.doubt or "", _UNKNOWN)
+def doubt_of(effect: Effect, within: bool = False) -> Doubt | None:
+    """Why an effect is not reliable; None where it is, or where the method gives no errors.
+
+    `within` says whether effects are within people.
+    """
+    words = DOUBTS | _WITHIN if within else DOUBTS
+    return None if effect.verdict is not Verdict.NOT_TRUSTED else words.get(effect.doubt or "", _UNKNOWN)
 
 
-def doubtful(effects: Iterable[Effect]) -> dict[Doubt, list[str]]:
+def doubtful(effects: Iterable[Effect], within: bool = False) -> dict[Doubt, list[str]]:
     """The names of effects that are not reliable, by their reason; without reasons that the model states itself."""
     names: dict[Doubt, list[str]] = {}
     for effect in effects:
-        doubt = doubt_of(effect)
+        doubt = doubt_of(effect, within)
         if doubt is not None and effect.doubt not in OF_THE_MODEL:
             names.setdefault(doubt, []).append(effect.feature)
     return names

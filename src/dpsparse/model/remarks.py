@@ -74,7 +74,7 @@ def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
     if Verdict.NOT_SIGNIFICANT in verdicts:
         count = f"{len(model.features):,}"
         yield NOT_SIGNIFICANT, f"among {count} features without effect one this large is common"
-    for doubt, names in doubtful(model.effects).items():
+    for doubt, names in doubtful(model.effects, model.within).items():
         yield NOT_TRUSTED, in_words(doubt, names)
     if text := left_out(model):
         yield "Left out", text

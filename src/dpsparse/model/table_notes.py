@@ -75,7 +75,7 @@ def _significance(model: "LinearModel") -> str:
 
 
 def _doubts(model: "LinearModel") -> str:
-    reasons = [f"{', '.join(names)}: {doubt.reason}" for doubt, names in doubtful(model.effects).items()]
+    reasons = [f"{', '.join(names)}: {doubt.reason}" for doubt, names in doubtful(model.effects, model.within).items()]
     if any(effect.verdict is Verdict.NOT_TRUSTED for effect in model.effects):
         reasons = reasons or [model.reason or "nothing was learned"]
     return f"{NOT_RELIABLE} not reliable, so without an interval: {'; '.join(reasons)}." if reasons else ""

@@ -47,7 +47,7 @@ class ModelFrames:
             "level": [feature.level for feature in features],
         }
         # Of no effect there are the names of columns.
-        rows = [_numbers(effect) for effect in model.effects or [Effect("", 0.0)]]
+        rows = [_numbers(effect, model.within) for effect in model.effects or [Effect("", 0.0)]]
         numbers = {name: np.array([row[name] for row in rows])[: len(model.effects)] for name in rows[0]}
         pandas = _pandas()
         reasons = numbers.pop("reason").tolist()
@@ -180,11 +180,11 @@ class ModelFrames:
         compare_models([self]).to_word(path)
 
 
-def _numbers(effect: Effect) -> dict[str, Any]:
+def _numbers(effect: Effect, within: bool) -> dict[str, Any]:
     """What the tidy frame has of an effect beside its name."""
     low, high = effect.interval or (np.nan, np.nan)
     error = np.nan if effect.interval is None else _or_nan(effect.standard_error)
-    doubt = doubt_of(effect)
+    doubt = doubt_of(effect, within)
     with np.errstate(all="ignore"):
         statistic = float(np.float64(effect.value) / error)
     return {

@@ -130,7 +130,8 @@ def verdicts(model: "LinearModel") -> Iterator[str]:
         )
     if groups[Verdict.NOT_TRUSTED]:
         yield "The standard errors of these are not reliable, so they have neither an interval nor a verdict:"
-        yield tag("ul", [tag("li", f"{each.feature}: {doubt_of(each)}.") for each in groups[Verdict.NOT_TRUSTED]])
+        reasons = ((each.feature, doubt_of(each, model.within)) for each in groups[Verdict.NOT_TRUSTED])
+        yield tag("ul", [tag("li", f"{name}: {reason}.") for name, reason in reasons])
         yield "Do not publish their sizes as findings."
     if text := row_numbers(model):
         yield f"Row numbers: {text}."
