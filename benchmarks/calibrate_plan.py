@@ -233,7 +233,7 @@ def check(cases):
         )
     selecting = [case for case in cases if decisions.selects(case.facts) and decisions.features_pay(case.facts)]
     near = [f for case in selecting for b, f in case.pairs if 0.85 < b / case.plan.smallest_effect < 1.2]
-    click.echo(f"power at the minimum detectable effect: {np.mean(near):.0%} of {len(near)}")
+    click.echo(f"selected at the effect that is forecast to be in 4 fits of 5: {np.mean(near):.0%} of {len(near)}")
     ratios = [case.plan.interval_width / case.width for case in cases if case.plan.has_intervals]
     click.echo(f"width: forecast / simulated, percentiles {np.nanquantile(ratios, [0.1, 0.5, 0.9]).round(2)}")
 
@@ -287,7 +287,7 @@ def robust(forecasts):
 
 
 def detection_loss(cases):
-    """Detected with probability Phi(0.84 + slope log(effect / minimum)): 80 % at the minimum detectable effect."""
+    """Detected with probability Phi(0.84 + slope log(effect / minimum)): 80 % at the minimum."""
     total = 0.0
     for case in cases:
         effects, detected = np.array(case.pairs, dtype=float).T

@@ -175,6 +175,17 @@ def test_where_all_features_are_taken_more_of_them_cost(known, estimand):
         assert values == sorted(values)
     # Nothing is selected, so an effect must only be significant: more than 2.8 standard errors, for any number of them.
     assert all(each.smallest_effect > 2.8 * each.interval_width / (2 * 1.96) for each in taken)
+    assert [each.minimum_detectable_effect for each in taken] == pytest.approx([each.smallest_effect for each in taken])
+
+
+def test_a_minimum_detectable_effect_is_selected_and_significant():
+    # Of 200 features z is 3.66, and 0.84 for 80 % power: 4.5 standard errors, more than this table takes to select it.
+    large = plan(20_000, 200, 5, 1.0)
+    assert large.minimum_detectable_effect == pytest.approx((3.6623 + 0.8416) * large.interval_width / (2 * 1.96), 1e-4)
+    assert large.minimum_detectable_effect > large.smallest_effect
+    small = plan(5_000, 200, 5, 0.5)
+    assert small.minimum_detectable_effect == small.smallest_effect
+    assert plan(5_000, 200, 5, 0.1).minimum_detectable_effect == math.inf
 
 
 def test_records_and_epsilon_for_a_target():

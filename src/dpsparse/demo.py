@@ -36,8 +36,8 @@ def run_demo(epsilon: float, picture: str | Path, seed: int | None, console: Con
     # 1.48 times the median size of Student's t with 3 degrees of freedom.
     forecast = plan(N, D, SPARSITY, epsilon, estimand="typical", units_known=True, noise_scale=1.13)
     console.print(
-        f"[bold]Forecast[/], before anything is spent: l2 error about {forecast.expected_error:.3f}; minimum "
-        f"detectable effect at 80 % power {forecast.smallest_effect:.2f}."
+        f"[bold]Forecast[/], before anything is spent: l2 error about {forecast.expected_error:.3f}; "
+        f"effects of {forecast.smallest_effect:.2f} are selected in 4 fits of 5."
     )
     X, y, coef = make_heavy_tailed(N, D, SPARSITY, random_state=seed)
     private = PrivateSparseRegressor(sparsity=SPARSITY, estimand="typical", epsilon=epsilon, **STANDARDIZED).fit(X, y)

@@ -72,8 +72,8 @@ forecast.plot()
 plt.show()
 
 # %%
-# At epsilon 1 the minimum detectable effect at 80 % power is less than a fifth of a visit (for a feature
-# that moves by its scale). Below epsilon 0.25 we would detect little; above 2 we would gain little.
+# At epsilon 1 an effect of less than a fifth of a visit is selected in 4 fits of 5 (for a feature
+# that moves by its scale). Below epsilon 0.25 we would find little; above 2 we would gain little.
 # We take 1.
 #
 # Fit

@@ -45,8 +45,8 @@ forecast = plan(n=len(genes), d=genes.shape[1], epsilon=2.0, **asked)
 print(forecast)
 
 # %%
-# With so few patients privacy has a visible price. At epsilon 0.1 the minimum detectable effect is
-# larger than the noise itself, so a fit is not worthwhile. At 2 it is a fifth of the noise or less. How many
+# With so few patients privacy has a visible price. At epsilon 0.1 the effect that is selected in 4 fits of 5
+# is larger than the noise itself, so a fit is not worthwhile. At 2 it is a fifth of the noise or less. How many
 # patients would epsilon 0.5 need for the same?
 
 stricter = plan(n=len(genes), d=genes.shape[1], epsilon=0.5, **asked)

@@ -6,8 +6,9 @@
 #' @param epsilon,delta The guarantee; `NULL` for a delta of `n^-1.1`.
 #' @param ... Further arguments of `plan` in Python, such as `share_of_yes`.
 #' @param x A forecast.
-#' @return A data frame with one row for each of some epsilons: the error to expect, the minimum
-#'   detectable effect at 80 % power and the width of a 95 % interval.
+#' @return A data frame with one row for each of some epsilons: the error to expect, the effect
+#'   that is selected in 4 fits of 5, the minimum detectable effect (significant with 80 % power) and
+#'   the width of a 95 % interval.
 #' @export
 #' @examples
 #' if (dp_available()) dp_plan(10000, 20, 3, epsilon = 1)
@@ -19,7 +20,7 @@ dp_plan <- function(n, d, sparsity, epsilon = 1, delta = NULL, ...) {
     unit <<- number("unit")
     data.frame(
       epsilon = each, expected.error = number("expected_error"), smallest.effect = number("smallest_effect"),
-      interval.width = number("interval_width")
+      detectable.effect = number("minimum_detectable_effect"), interval.width = number("interval_width")
     )
   }
   rows <- lapply(sort(unique(c(0.1, 0.25, 0.5, 1, 2, 4, epsilon))), at)
@@ -36,7 +37,7 @@ plot.dp_plan <- function(x, ...) {
   )
   graphics::lines(x$epsilon[found], x$smallest.effect[found], lty = 2)
   graphics::abline(v = attr(x, "epsilon"), lty = 3)
-  graphics::legend("topright", c("expected error", "minimum detectable effect"),
+  graphics::legend("topright", c("expected error", "effect selected in 4 fits of 5"),
     lty = 1:2, bg = "white", box.col = "white", inset = 0.02
   )
   invisible(x)

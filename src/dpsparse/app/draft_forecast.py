@@ -82,13 +82,13 @@ def forecast(
     )
     forecasts = _curve(replace(here, epsilon=1.0))
     lines = {
-        "smallest effect found in four fits of five": [at.smallest_effect for at in forecasts],
+        "effect selected in 4 fits of 5": [at.smallest_effect for at in forecasts],
         f"width of a {SHOWN_PERCENT} interval": [at.interval_width for at in forecasts],
     }
     width = None if here.interval_width == math.inf else _rough(here.interval_width)
     smallest = None if here.smallest_effect == math.inf else _rough(here.smallest_effect)
     words = (
-        f"Over epsilon: the smallest effect that a fit finds in four of five cases, {smallest or 'none'} at epsilon "
+        f"Over epsilon: the effect that is selected in 4 fits of 5, {smallest or 'none'} at epsilon "
         f"{epsilon:g}, and the width of a {SHOWN_PERCENT} interval, {width or 'none'}."
     )
     unit = "times the response's noise" if noise is None else "in the response's own unit"

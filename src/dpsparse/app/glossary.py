@@ -49,8 +49,8 @@ TERMS = {
     ),
     "ledger": ("A durable record of what was spent on a dataset, over fits, processes and crashes."),
     "minimum detectable effect": (
-        "The smallest effect that a fit selects with a given power; plan reports it at 80 % power, which "
-        "means in four fits of five."
+        "The smallest effect that is selected and significant with a given power; plan reports it at 80 % power, "
+        "beside the effect that is selected in 4 fits of 5."
     ),
     "rate ratio": (
         "By what a mean, such as that of visits, is multiplied: 1.2 is 20 % more, 0.5 is half. Of a column, it is per "

@@ -65,8 +65,8 @@ def _print(comparison: "Comparison", shape: Mapping[str, Any]) -> None:
     console = Console(highlight=False)
     console.print(table)
     console.print(
-        f"[bold]plan[/] forecast an error of {comparison.forecast.expected_error:.3g} for PrivateSparseRegressor, and "
-        f"a minimum detectable effect of {comparison.forecast.smallest_effect:.3g} at 80 % power.",
+        f"[bold]plan[/] forecast an error of {comparison.forecast.expected_error:.3g} for PrivateSparseRegressor, "
+        f"which selects effects of {comparison.forecast.smallest_effect:.3g} in 4 fits of 5.",
         f"l2 error: the median over {shape['repeats']} synthetic tables with effects of about 1; no data were read. "
         "True features: how many were selected, on average.",
         sep="\n",

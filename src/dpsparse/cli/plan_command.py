@@ -155,6 +155,7 @@ def _rows(plans: "Sequence[Plan]", epsilons: Sequence[float]) -> list[dict[str, 
             "expected_error": at.expected_error,
             "smallest_effect": _or_none(at.smallest_effect),
             **({} if at.ratio is None else {f"smallest_{at.ratio.replace(' ', '_')}": at.smallest_ratio}),
+            "minimum_detectable_effect": _or_none(at.minimum_detectable_effect),
             "interval_width": _or_none(at.interval_width),
             "n_for_half_the_error": _or_none(at.n_for_error(at.expected_error / 2)),
         }
@@ -165,6 +166,7 @@ def _rows(plans: "Sequence[Plan]", epsilons: Sequence[float]) -> list[dict[str, 
 def _show(heading: str, plans: "Sequence[Plan]", epsilons: Sequence[float]) -> None:
     """Print forecasts."""
     from dpsparse.cli import output
+    from dpsparse.planning.forecast import DETECTABLE, SELECTED
 
     first = plans[0]
     output.say(
@@ -173,12 +175,12 @@ def _show(heading: str, plans: "Sequence[Plan]", epsilons: Sequence[float]) -> N
         f"effects on the {first.response}",
     )
     ratio = () if first.ratio is None else (first.ratio,)
-    headings = ("epsilon", "l2 error", "detectable", *ratio, "interval width", "n for half the error")
+    headings = ("epsilon", "l2 error", "selected", *ratio, "detectable", "interval width", "n for half the error")
     output.print_table(headings, map(_cells, _rows(plans, epsilons)))
     unit = "the response's noise" if first.ratio is None else first.unit
     output.say(
         "Units",
-        f"{unit} per scaled feature. Detectable: the minimum detectable effect at 80 % power. "
+        f"{unit} per scaled feature. {SELECTED} {DETECTABLE} "
         "Interval width: of a 95 % interval; - where there is none.",
     )
     # At the largest epsilon without intervals: those below need more still.

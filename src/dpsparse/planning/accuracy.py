@@ -5,19 +5,20 @@ normal numbers of the noise's size. N = n sqrt(rho) is the size of the table as 
 features with a share of rho, and a step with the others leads to the estimand's estimator; in small tables the pursuit
 has all of it (`decisions.reaches_reference`).
 
-- The minimum detectable effect at 80 % power grows with log d sqrt(s) / N, the noise of a selection, and with
+- The effect that is selected in 4 fits of 5 grows with log d sqrt(s) / N, the noise of a selection, and with
   sqrt(log d / n), the chance correlation of n records. Where nothing is selected, since all features are taken, it is
   the effect that is significant (family-wise 5 %) with 80 % power.
 - The squared error is that of s effects, each of which is lost or estimated. An estimate has a variance of
   a / n + b k / N^2, where k is the number of features that are estimated together. Effects are lost one by one, if they
-  are small: effects below m are a share of about m of all, so they hold about m^3 of the squared norm, m the minimum
-  detectable effect. And they are lost together where N is too small for the releases that all estimates need, or for
-  their steps to arrive: a share 1 / (1 + (N / N_0)^q), which falls fast. Nothing is worse than to lose all.
+  are small: effects below m are a share of about m of all, so they hold about m^3 of the squared norm, m the effect
+  that is selected in 4 fits of 5. And they are lost together where N is too small for the releases that all estimates
+  need, or for their steps to arrive: a share 1 / (1 + (N / N_0)^q), which falls fast. Nothing is worse than to lose
+  all.
 - Where the step is taken, an effect has the variance of its estimator, a / n, and of privacy: b k / N^p. Scores are
   clipped further out in larger tables, which costs a mean much of what N gains: p is below 2. A typical effect has the
   smaller one of this variance and of the pursuit's.
 - Correlated neighbours raise the variance, most where effects lie within a correlation length of each other. They raise
-  the minimum detectable effect and N_0 too, since a neighbour may be selected instead.
+  what is selected in 4 fits of 5 and N_0 too, since a neighbour may be selected instead.
 - Unknown units take a share of the budget and leave a selection less signal, least where features are compared by pairs
   of records alone (`decisions.splits_share`). Below some N all is lost (`decisions.features_pay`). The forecast is for
   features that lie up to some 30 scales from 0.
@@ -43,13 +44,17 @@ from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.reference_budget import pursuit_share
 from dpsparse.families.estimands import MEAN, TYPICAL
+from dpsparse.inference.inference_constants import FAMILY_WISE_LEVEL
 from dpsparse.inference.intervals import reach
+
+# Of a minimum detectable effect, as sample sizes are planned for.
+POWER = 0.8
 
 # Fitted by benchmarks/calibrate_plan.py. What "unknown" and "pairs" multiply privacy's part by, less 1, where units are
 # unknown and where features are compared by pairs alone; "correlation" is for each unit of variance inflation.
 EFFECT = {"privacy": 5.576, "sampling": 2.354, "unknown": 0.356, "pairs": 0.4, "correlation": 2.232}
 # The error where features are selected, where all are taken: of estimates, of effects lost one by one ("missed" times
-# the minimum detectable effect), of all lost together ("needed" is N_0, with the power "features" of their number).
+# what is selected in 4 fits of 5), of all lost together ("needed" is N_0, with the power "features" of their number).
 SELECTED = {
     "sampling": 1.197,
     "privacy": 8.212,
@@ -91,6 +96,12 @@ WIDTH_STEP: dict[str, dict[str, float]] = {
 }
 
 
+def standard_errors_detected(d: int) -> float:
+    """How many standard errors an effect must have to be significant among d features with 80 % power."""
+    normal = NormalDist()
+    return normal.inv_cdf(1 - FAMILY_WISE_LEVEL / 2 / d) + normal.inv_cdf(POWER)
+
+
 @dataclass(frozen=True)
 class Accuracy:
     """The expected accuracy of a fit, in units of the response per scaled feature."""
@@ -125,7 +136,7 @@ class Accuracy:
 
     @property
     def smallest_effect(self) -> float:
-        """The minimum detectable effect at 80 % power."""
+        """The effect that is selected in 4 fits of 5."""
         return self.noise_scale * self._detectable
 
     @property
@@ -204,11 +215,10 @@ class Accuracy:
 
     @property
     def _detectable(self) -> float:
-        """The minimum detectable effect in units of the noise."""
+        """The effect that is selected in 4 fits of 5, in units of the noise."""
         facts = self._pursuit
         if not decisions.selects(facts):
-            standard_errors = NormalDist().inv_cdf(1 - 0.025 / facts.d) + NormalDist().inv_cdf(0.8)
-            return standard_errors * self._standard_error
+            return standard_errors_detected(facts.d) * self._standard_error
         log_d, c = math.log(max(facts.d, 3)), EFFECT
         by_privacy = c["privacy"] * log_d * math.sqrt(facts.sparsity) / self._size
         if not facts.known:

@@ -7,7 +7,7 @@ Poisson law. In units of the mean everything is as in a regression whose noise h
 - An effect has the variance of its estimator, a v / n, and of privacy: b k^2 v / N^2, where k numbers are estimated
   together and N = n sqrt(rho) with the rho of the last step. The noise of the mean score grows with the norm of scores,
   sqrt(k v), and more where their tail is hidden.
-- The minimum detectable effect at 80 % power grows with log d sqrt(s v) / N, the noise of a selection with the
+- The effect that is selected in 4 fits of 5 grows with log d sqrt(s v) / N, the noise of a selection with the
   pursuit's rho, and with sqrt(log d v / n), the chance correlation of n records. Where nothing is selected, since all
   features are taken, it is the effect that is significant (family-wise 5 %) with 80 % power.
 

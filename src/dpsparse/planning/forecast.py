@@ -14,8 +14,8 @@ from dpsparse.families.binomial import BINOMIAL
 from dpsparse.families.estimands import ESTIMANDS, LOG_MEAN, LOG_ODDS, EstimandName
 from dpsparse.families.poisson import POISSON
 from dpsparse.families.robust_linear import RobustLinear
-from dpsparse.inference.intervals import SHOWN_PERCENT
-from dpsparse.planning.accuracy import Accuracy
+from dpsparse.inference.intervals import SHOWN_PERCENT, reach
+from dpsparse.planning.accuracy import Accuracy, standard_errors_detected
 from dpsparse.planning.count_accuracy import CountAccuracy
 from dpsparse.planning.outcome_accuracy import OutcomeAccuracy, ScoreAccuracy
 from dpsparse.planning.plan_picture import draw
@@ -39,6 +39,12 @@ ROW_CORRELATION = 0.5
 
 # The epsilons of a table of forecasts.
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
+
+# What two columns of such a table are.
+SELECTED = "Selected: the effect that is selected in 4 fits of 5."
+DETECTABLE = (
+    "Detectable: the minimum detectable effect, which is selected and, with 80 % power, significant (family-wise 5 %)."
+)
 
 
 def plan(
@@ -229,26 +235,43 @@ class Plan:
 
     @property
     def smallest_effect(self) -> float:
-        """The minimum detectable effect: effects of this size are selected with 80 % power."""
+        """The effect that is selected in 4 fits of 5; that is significant in as many, where all features are taken."""
         return self._accuracy.smallest_effect
 
     @property
+    def minimum_detectable_effect(self) -> float:
+        """The effect that is significant, at the family-wise level over all features, with 80 % power; or infinity.
+
+        It follows from the forecast of the standard error, and is no less than what is selected: an effect must be
+        selected to be tested.
+
+        Examples
+        --------
+        >>> from dpsparse import plan
+        >>> forecast = plan(20_000, 50, 5, 1.0)
+        >>> forecast.smallest_effect <= forecast.minimum_detectable_effect < float("inf")
+        True
+        """
+        of_test = standard_errors_detected(self.d) * self.interval_width / (2 * reach())
+        return max(self.smallest_effect, of_test)
+
+    @property
     def smallest_odds_ratio(self) -> float:
-        """The minimum detectable effect as an odds ratio, for a step of one scale; where the response is yes or no."""
+        """The effect that is selected in 4 fits of 5 as an odds ratio, for a step of one scale; of yes or no."""
         if self.share_of_yes is None:
             raise ValueError("odds ratios are of a yes/no response: give share_of_yes to plan")
         return self.smallest_ratio
 
     @property
     def smallest_rate_ratio(self) -> float:
-        """The minimum detectable effect as a rate ratio, for a step of one scale; of a count or a cost."""
+        """The effect that is selected in 4 fits of 5 as a rate ratio, for a step of one scale; of a count or a cost."""
         if self.mean_response is None:
             raise ValueError("rate ratios are of counts and costs: give mean_response to plan")
         return self.smallest_ratio
 
     @property
     def smallest_ratio(self) -> float:
-        """The minimum detectable effect as a ratio, where effects are logs."""
+        """The effect that is selected in 4 fits of 5 as a ratio, where effects are logs."""
         return math.exp(min(self.smallest_effect, _MOST_LOG))
 
     @property
@@ -326,11 +349,11 @@ class Plan:
         return self._smallest_n(lambda other: other.expected_error <= target)
 
     def n_for_effect(self, target: float) -> int:
-        """The number of records at which the minimum detectable effect at 80 % power falls to `target`."""
+        """The number of records at which the effect that is selected in 4 fits of 5 falls to `target`."""
         return self._smallest_n(lambda other: other.smallest_effect <= target)
 
     def epsilon_for_effect(self, target: float) -> float:
-        """The epsilon at which the minimum detectable effect falls to `target`; infinite if no epsilon suffices."""
+        """The epsilon at which the effect selected in 4 fits of 5 falls to `target`; infinite if none suffices."""
         # Effects depend on epsilon through rho alone. rho is searched, because epsilon follows from it at once, while
         # rho from epsilon is a search of its own.
         person = self.guarantee.protects
@@ -347,7 +370,7 @@ class Plan:
         return self._accuracy_at(rho).smallest_effect <= target
 
     def effect_for_share(self, share: float) -> float:
-        """The minimum detectable difference between the records that have a 0/1 feature and the others.
+        """The difference between the records with a 0/1 feature and the others that is selected in 4 fits of 5.
 
         A selection compares pairs of records. A share of 2 p (1 - p) of the pairs differs in a feature that a share of
         p has, while pairs of normal records lie 2 / sqrt(pi) scales apart. So rare features are harder to find than
@@ -373,7 +396,7 @@ class Plan:
         return _MOST_EFFECT * self.noise_scale if self.ratio is None else _MOST_LOG
 
     def share_for_effect(self, effect: float) -> float:
-        """The smallest share of records that must have a 0/1 feature for such a difference to be detectable.
+        """The smallest share of records that must have a 0/1 feature for such a difference to be selected.
 
         The inverse of `effect_for_share`; infinite if no share suffices. With an infinite effect it is the share below
         which nothing is found.
@@ -410,7 +433,7 @@ class Plan:
         """The forecast at several epsilons, as text."""
         ratio = "" if self.ratio is None else f" {self.ratio:>11}"
         rows = [
-            f"{'epsilon':>8} {'l2 error':>10} {'detectable':>13}{ratio} {'interval width':>15} "
+            f"{'epsilon':>8} {'l2 error':>10} {'selected':>13}{ratio} {'detectable':>13} {'interval width':>15} "
             f"{'n for half the error':>21}"
         ]
         for epsilon in sorted({*epsilons, self.epsilon}):
@@ -418,7 +441,7 @@ class Plan:
             ratio = "" if self.ratio is None else f" {at.smallest_ratio:>11.3g}"
             rows.append(
                 f"{epsilon:>8g} {at.expected_error:>10.3g} {_or_dash(at.smallest_effect):>13}{ratio} "
-                f"{_or_dash(at.interval_width):>15} "
+                f"{_or_dash(at.minimum_detectable_effect):>13} {_or_dash(at.interval_width):>15} "
                 f"{at.n_for_error(at.expected_error / 2):>21,}"
             )
         return "\n".join(rows)
@@ -430,7 +453,7 @@ class Plan:
         *,
         over: Literal["epsilon", "n"] = "epsilon",
     ) -> "Axes":
-        """Draw the expected error and the minimum detectable effect over epsilon, or over n.
+        """Draw the expected error and the effect that is selected in 4 fits of 5 over epsilon, or over n.
 
         Parameters
         ----------
@@ -476,7 +499,7 @@ class Plan:
         return (
             f"n = {self.n:,}{self._people}, d = {self.d:,}, sparsity {self.sparsity}, effects on the {self.response}, "
             f"{self.units}{noise}, correlation {self.correlation:g}\n{self.table()}\n"
-            f"{unit} per scaled feature. Detectable: the minimum detectable effect at 80 % power.\n"
+            f"{unit} per scaled feature. {SELECTED}\n{DETECTABLE}\n"
             f"Interval width: of a {SHOWN_PERCENT} interval; - where there is none.{caveat}"
         )
 

@@ -6,7 +6,7 @@ so large that it alone tells yes from no. v = p (1 - p) is the variance of a res
 - An effect has the variance of its estimator, 1 / (n v), and of privacy: b k / (N v)^2 (4 v)^-r, where k numbers are
   estimated together and N = n sqrt(rho) with the rho of the last step. The noise of the mean score grows with sqrt k,
   and a slope of v makes it an effect.
-- The minimum detectable effect at 80 % power grows with log d sqrt(s) / (N w), the noise of a selection with the
+- The effect that is selected in 4 fits of 5 grows with log d sqrt(s) / (N w), the noise of a selection with the
   pursuit's rho, and with sqrt(log d / (n v)), the chance correlation of n records. Residuals are held to half of their
   range while features are selected, which leaves w = v / (2 max(p, 1 - p)) of their slope. Where nothing is selected,
   since all features are taken, it is the effect that is significant (family-wise 5 %) with 80 % power.
@@ -21,21 +21,19 @@ times (``--holdout``, 14 fits each); the latter are measured to some 15 %. A sin
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import NormalDist
 
 from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.reference_budget import pursuit_share
 from dpsparse.families.binomial import EARLY_BOUND, MOST_VARIANCE
-from dpsparse.inference.inference_constants import FAMILY_WISE_LEVEL
 from dpsparse.inference.intervals import reach
+from dpsparse.planning.accuracy import standard_errors_detected
 
 # Fitted by benchmarks/calibrate_outcome_plan.py. "unknown" is what unknown units multiply a selection's noise by, less
 # 1. "rare" is the power of 1 / (4 v) by which more is lost where few responses are yes: rows far out, which are
 # weighted down, have most of the yes.
 OUTCOME_ERROR = {"sampling": 1.0, "privacy": 4.35, "rare": 0.2}
 OUTCOME_EFFECT = {"privacy": 1.05, "sampling": 1.88, "unknown": 0.15, "rare": 0.11}
-POWER = 0.8
 # Where many features are taken, mean scores have about this share of rho; units and second moments have the others.
 SCORES_OF_MANY = 0.7
 
@@ -54,7 +52,7 @@ class ScoreAccuracy:
         raise NotImplementedError
 
     def _selected_effect(self, size: float, log_d: float) -> float:
-        """The minimum detectable effect of a selection, from N with the pursuit's rho and the log of d."""
+        """The effect that is selected in 4 fits of 5, from N with the pursuit's rho and the log of d."""
         raise NotImplementedError
 
     @property
@@ -74,11 +72,10 @@ class ScoreAccuracy:
 
     @property
     def smallest_effect(self) -> float:
-        """The minimum detectable effect at 80 % power."""
+        """The effect that is selected in 4 fits of 5."""
         facts = self.facts
         if not self._selects:
-            normal = NormalDist()
-            return (normal.inv_cdf(1 - FAMILY_WISE_LEVEL / 2 / facts.d) + normal.inv_cdf(POWER)) * self.standard_error
+            return standard_errors_detected(facts.d) * self.standard_error
         size, log_d = self._size(self._pursuit_share), math.log(max(facts.d, 3))
         return math.inf if size == 0 else self._selected_effect(size, log_d)
 

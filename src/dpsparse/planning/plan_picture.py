@@ -15,7 +15,7 @@ _PLAIN = 1e6
 
 
 def draw(plan: "Plan", axes: "Axes | None", epsilons: Iterable[float] | None, over: Literal["epsilon", "n"]) -> "Axes":
-    """The expected error and the minimum detectable effect over epsilon, or over n."""
+    """The expected error and the effect that is selected in 4 fits of 5 over epsilon, or over n."""
     import matplotlib.pyplot as plt
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
@@ -29,7 +29,7 @@ def draw(plan: "Plan", axes: "Axes | None", epsilons: Iterable[float] | None, ov
     plans = [replace(plan, **{over: place}) for place in places]
     axes.loglog(places, [at.expected_error for at in plans], "-", color="tab:blue", label="expected l2 error")
     effects = [at.smallest_effect for at in plans]
-    axes.loglog(places, effects, "--", color="black", label="minimum detectable effect (80 % power)")
+    axes.loglog(places, effects, "--", color="black", label="effect selected in 4 fits of 5")
     here, fixed = f"epsilon = {plan.epsilon:g}", f"n = {plan.n:,}"
     if over == "n":
         here, fixed = fixed, here

@@ -75,7 +75,7 @@ def forecast(model: "LinearModel") -> Iterator[str]:
             f"{at.epsilon:g} (this fit)" if at.epsilon == here.epsilon else f"{at.epsilon:g}",
             *(
                 "none" if value == math.inf else f"{value:.3g}"
-                for value in (at.expected_error, at.smallest_effect, at.interval_width)
+                for value in (at.expected_error, at.smallest_effect, at.minimum_detectable_effect, at.interval_width)
             ),
         ]
         for at in forecasts
@@ -89,14 +89,20 @@ def forecast(model: "LinearModel") -> Iterator[str]:
     )
     if here.caveat:
         yield as_sentence(here.caveat)
-    found = "" if here.smallest_effect == math.inf else f" and the minimum detectable effect {here.smallest_effect:.3g}"
+    found = "" if here.smallest_effect == math.inf else f", and effects of {here.smallest_effect:.3g} are selected"
     words = (
-        "Error to expect and minimum detectable effect at 80 % power, over epsilon. At this fit's epsilon, "
+        "Error to expect, and the effect that is selected in 4 fits of 5, over epsilon. At this fit's epsilon, "
         f"{here.epsilon:g}, the error is {here.expected_error:.3g}{found}."
     )
     yield from _figure(curves(grid, _lines(forecasts), (here.epsilon, f"this fit: {here.epsilon:g}"), words), words)
-    headings = ["epsilon", "error", "minimum detectable effect", f"width of a {SHOWN_PERCENT} interval"]
-    yield table("What each epsilon buys", headings, rows, numbers=(1, 2, 3))
+    headings = [
+        "epsilon",
+        "error",
+        "effect selected in 4 fits of 5",
+        "minimum detectable effect (significant, 80 % power)",
+        f"width of a {SHOWN_PERCENT} interval",
+    ]
+    yield table("What each epsilon buys", headings, rows, numbers=(1, 2, 3, 4))
     sizes = _sizes(here.n)
     words = f"The same over the number of records, at epsilon {here.epsilon:g}. This fit has {here.n:,}."
     larger = [replace(here, n=n) for n in sizes]
@@ -107,7 +113,7 @@ def forecast(model: "LinearModel") -> Iterator[str]:
 def _lines(forecasts: Sequence[Plan]) -> dict[str, list[float]]:
     return {
         "error to expect (l2)": [at.expected_error for at in forecasts],
-        "minimum detectable effect at 80 % power": [at.smallest_effect for at in forecasts],
+        "effect selected in 4 fits of 5": [at.smallest_effect for at in forecasts],
     }
 
 
@@ -127,7 +133,7 @@ def _of_parts(model: "LinearModel", share: float) -> Iterator[str]:
     records = model.privacy.n_records - held_out
 
     def at(epsilon: float, n: int = records) -> tuple[float, float]:
-        """The smallest odds ratio and the smallest effect that are found."""
+        """The odds ratio and the effect that are selected in 4 fits of 5."""
         parts = plan_two_part(
             n,
             len(model.features),
@@ -147,12 +153,12 @@ def _of_parts(model: "LinearModel", share: float) -> Iterator[str]:
         return {"odds ratio of being above 0": [*odds], "effect on how much": [*amounts]}
 
     yield (
-        "The forecast of dpsparse plan, from public numbers and the released share above 0 alone: what is found with "
-        "80 % power in each part, for a step of one scale of a feature. Effects among those above 0 are in units of "
-        "their noise."
+        "The forecast of dpsparse plan, from public numbers and the released share above 0 alone: what is selected "
+        "in 4 fits of 5 in each part, for a step of one scale of a feature. Effects among those above 0 are in units "
+        "of their noise."
     )
     epsilons = sorted({*EPSILONS, asked.epsilon})
-    words = "The smallest odds ratio and the smallest effect that are found, over epsilon."
+    words = "The odds ratio and the effect that are selected in 4 fits of 5, over epsilon."
     grid, mark = sorted({*_GRID, *epsilons}), f"this fit: {asked.epsilon:g}"
     found = {epsilon: at(epsilon) for epsilon in grid}
     yield from _figure(curves(grid, lines([*found.values()]), (asked.epsilon, mark), words), words)
@@ -163,7 +169,7 @@ def _of_parts(model: "LinearModel", share: float) -> Iterator[str]:
         ]
         for epsilon in epsilons
     ]
-    headings = ["epsilon", "minimum detectable odds ratio of being above 0", "minimum detectable effect on how much"]
+    headings = ["epsilon", "odds ratio of being above 0 that is selected", "effect on how much that is selected"]
     yield table("What each epsilon buys", headings, rows, numbers=(1, 2))
     sizes = _sizes(records)
     words = f"The same over the number of records, at epsilon {asked.epsilon:g}. This fit has {records:,}."
