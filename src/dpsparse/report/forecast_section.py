@@ -99,7 +99,7 @@ def forecast(model: "LinearModel") -> Iterator[str]:
         "epsilon",
         "error",
         "effect selected in 4 fits of 5",
-        "minimum detectable effect (significant, 80 % power)",
+        "minimum detectable effect (80 % power)",
         f"width of a {SHOWN_PERCENT} interval",
     ]
     yield table("What each epsilon buys", headings, rows, numbers=(1, 2, 3, 4))
