@@ -17,7 +17,7 @@
 
 #' Set up the Python package
 #'
-#' Installs it where reticulate looks for Python, once. [dp_available()] tells whether it is there.
+#' Installs it where reticulate looks for Python, once: from PyPI, or from a checkout. [dp_available()] tells whether it is there.
 #'
 #' @param package What pip is to install: the package, or the path of a checkout followed by `[data]`.
 #' @param ... Further arguments of [reticulate::py_install()].
@@ -26,6 +26,7 @@
 #' @examples
 #' \dontrun{
 #' dp_install()
+#' dp_install("path/to/checkout[data]")
 #' }
 dp_install <- function(package = "dpsparse[data]", ...) {
   reticulate::py_install(package, pip = TRUE, ...)

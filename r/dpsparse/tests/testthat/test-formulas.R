@@ -62,6 +62,15 @@ test_that("a date of any year is read, or a gap", {
   }
 })
 
+test_that("a checkout is installed by its path", {
+  asked <- NULL
+  install <- reticulate::py_install
+  utils::assignInNamespace("py_install", function(...) asked <<- list(...), "reticulate")
+  on.exit(utils::assignInNamespace("py_install", install, "reticulate"))
+  dp_install("path/to/checkout[data]")
+  expect_identical(asked, list("path/to/checkout[data]", pip = TRUE))
+})
+
 test_that("families without a private fit are refused", {
   expect_error(dp_glm(cost ~ age, people, family = stats::Gamma), "family must be binomial")
   expect_error(dp_glm(cost ~ age, people, family = stats::binomial("probit")), "family must be binomial")
