@@ -18,6 +18,8 @@ def test_a_fit_asks_for_an_estimand_and_its_result_says_it(folder, capsys, estim
     other = words["typical" if estimand == "mean" else "mean"]
     assert other not in told
     assert words[estimand] in told or "effects on a mean cannot be had" in told
+    assert "Estimates: of effects on cost, per one-unit increase" in told
+    assert told.count("Effects:") <= 1
 
 
 def test_the_mean_is_the_default_and_nothing_else_is_taken(folder, capsys):

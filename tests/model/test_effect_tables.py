@@ -32,6 +32,13 @@ def test_one_model_has_effects_intervals_and_p_values(region):
     assert [line.is_level for line in table.lines] == [False, False, True, True, True]
 
 
+def test_features_selected_say_of_how_many_columns_they_are(region):
+    one, two = (replace(region, effects=region.effects[start:]) for start in (1, 0))
+    alone = replace(region, effects=region.effects[:1])
+    facts = {line.label: line.cells for line in compare_models([one, two, alone]).facts}
+    assert facts["Features selected"] == ("2 of 4, of 1 column", "3 of 4, of 2 columns", "1 of 4")
+
+
 def test_models_stand_side_by_side_with_their_own_reference(region):
     other = replace(
         region,

@@ -134,10 +134,8 @@ def print_effects(model: LinearModel) -> None:
     if words is not None:
         say(words.heading, f"of {words.of}, per one-unit increase of each feature")
     else:
-        say(
-            "Effects",
-            f"on {model.target if model.parts is None else of_target(model)}, per one-unit increase of each feature",
-        )
+        on = model.target if model.parts is None else of_target(model)
+        say("Estimates", f"of effects on {on}, per one-unit increase of each feature")
     print_table(effect_headings(words), effect_rows(model.effects, model.intercept, words is not None))
     for title, effects, intercept, part_words in part_rows(model):
         say(

@@ -252,11 +252,18 @@ def _lines(columns: Sequence[_Column], single: bool) -> Iterator[Line]:
             yield Line(label, tuple(both), is_level)
 
 
+def _selected(model: "LinearModel") -> str:
+    """How many features were selected, and of how many columns: a column of text has a feature for each category."""
+    columns, count = len(model.columns_selected), len(model.effects)
+    of_columns = "" if columns == count else f", of {columns:,} column{'s' * (columns != 1)}"
+    return f"{count:,} of {len(model.features):,}{of_columns}"
+
+
 def _facts(models: Sequence["LinearModel"], width: int) -> list[Line]:
     rows = {
         "Records": [f"{model.privacy.guarantee.rows or model.privacy.n_records:,}" for model in models],
         "People": ["" if model.privacy.guarantee.rows is None else f"{model.privacy.n_records:,}" for model in models],
-        "Features selected": [f"{len(model.effects):,} of {len(model.features):,}" for model in models],
+        "Features selected": [_selected(model) for model in models],
         "Spread explained": [
             "" if model.spread_explained is None else f"{model.spread_explained:.0%}".replace("%", " %")
             for model in models
