@@ -38,17 +38,13 @@ forecast.
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from statistics import NormalDist
 
 from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.reference_budget import pursuit_share
 from dpsparse.families.estimands import MEAN, TYPICAL
-from dpsparse.inference.inference_constants import FAMILY_WISE_LEVEL
 from dpsparse.inference.intervals import reach
-
-# Of a minimum detectable effect, as sample sizes are planned for.
-POWER = 0.8
+from dpsparse.planning.power import standard_errors_detected
 
 # Fitted by benchmarks/calibrate_plan.py. What "unknown" and "pairs" multiply privacy's part by, less 1, where units are
 # unknown and where features are compared by pairs alone; "correlation" is for each unit of variance inflation.
@@ -94,12 +90,6 @@ WIDTH_STEP: dict[str, dict[str, float]] = {
     MEAN.name: {"sampling": 1.763, "privacy": 1.808, "power": 1.316},
     TYPICAL.name: {"sampling": 1.371, "privacy": 2031.0, "power": 2.512},
 }
-
-
-def standard_errors_detected(d: int) -> float:
-    """How many standard errors an effect must have to be significant among d features with 80 % power."""
-    normal = NormalDist()
-    return normal.inv_cdf(1 - FAMILY_WISE_LEVEL / 2 / d) + normal.inv_cdf(POWER)
 
 
 @dataclass(frozen=True)

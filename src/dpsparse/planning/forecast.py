@@ -15,10 +15,11 @@ from dpsparse.families.estimands import ESTIMANDS, LOG_MEAN, LOG_ODDS, EstimandN
 from dpsparse.families.poisson import POISSON
 from dpsparse.families.robust_linear import RobustLinear
 from dpsparse.inference.intervals import SHOWN_PERCENT, reach
-from dpsparse.planning.accuracy import Accuracy, standard_errors_detected
+from dpsparse.planning.accuracy import Accuracy
 from dpsparse.planning.count_accuracy import CountAccuracy
 from dpsparse.planning.outcome_accuracy import OutcomeAccuracy, ScoreAccuracy
 from dpsparse.planning.plan_picture import draw
+from dpsparse.planning.power import standard_errors_detected
 from dpsparse.privacy.accounting.zcdp import epsilon_from_rho
 from dpsparse.privacy.guarantee import Guarantee, default_delta
 

@@ -27,7 +27,7 @@ from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.reference_budget import pursuit_share
 from dpsparse.families.binomial import EARLY_BOUND, MOST_VARIANCE
 from dpsparse.inference.intervals import reach
-from dpsparse.planning.accuracy import standard_errors_detected
+from dpsparse.planning.power import standard_errors_detected
 
 # Fitted by benchmarks/calibrate_outcome_plan.py. "unknown" is what unknown units multiply a selection's noise by, less
 # 1. "rare" is the power of 1 / (4 v) by which more is lost where few responses are yes: rows far out, which are
