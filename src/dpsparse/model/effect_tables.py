@@ -4,7 +4,7 @@ Released models are all they read. Categories have a row for the category that t
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from dpsparse.html import Html, table, tag
 from dpsparse.io.atomic import atomic_file
 from dpsparse.model.effect import INTERVAL_HEADING, Effect, Verdict, p_text, p_words
 from dpsparse.model.paper_formats import as_latex, as_markdown, as_word, rows_of
-from dpsparse.model.table_notes import NOT_RELIABLE, SIGNIFICANT, notes
+from dpsparse.model.table_notes import NOT_RELIABLE, SIGNIFICANT, WITHOUT, notes
 
 if TYPE_CHECKING:
     from dpsparse.model.released import LinearModel
@@ -210,7 +210,12 @@ class _Column:
             feature = model.features[place]
             self.effects.setdefault(feature.variable, {})[feature.level] = effect
             self._texts[feature.variable] = feature.indicator.column
-        self.p_values = {variable.name: variable.p_value for variable in model.variables}
+        self._variables = {variable.name: variable for variable in model.variables}
+
+    def p_value(self, variable: str, words: Callable[[float | None], str]) -> str:
+        """The p-value of a variable as a whole, in `words`; empty where it was not tested."""
+        tested = self._variables.get(variable)
+        return "" if tested is None else words(tested.p_value) + (WITHOUT if tested.without else "")
 
     def levels(self, variable: str) -> list[str | None]:
         """The levels of a variable, the one that others are compared with first."""
@@ -237,8 +242,7 @@ def _lines(columns: Sequence[_Column], single: bool) -> Iterator[Line]:
     for variable in dict.fromkeys(name for column in columns for name in column.effects):
         levels = list(dict.fromkeys(level for column in columns for level in column.levels(variable)))
         if levels != [None]:
-            whole = [column.p_values.get(variable) for column in columns]
-            said = ["" if each is None else p_text(each) if single else p_words(each) for each in whole]
+            said = [column.p_value(variable, p_text if single else p_words) for column in columns]
             yield Line(variable, ("", "", *said) if single else tuple(said))
         for level in levels:
             is_level = levels != [None]

@@ -13,8 +13,9 @@ from dpsparse.model.two_part_words import BESIDE_PARTS
 if TYPE_CHECKING:
     from dpsparse.model.released import LinearModel
 
-# Behind an effect that is significant, and behind one that is not reliable.
-SIGNIFICANT, NOT_RELIABLE = "*", "†"
+# Behind an effect that is significant, behind one that is not reliable, and behind the p-value of a variable that has
+# such a one.
+SIGNIFICANT, NOT_RELIABLE, WITHOUT = "*", "†", "‡"
 
 
 def notes(models: Sequence["LinearModel"], shown: Sequence["LinearModel"], headings: Sequence[str]) -> list[str]:
@@ -23,7 +24,7 @@ def notes(models: Sequence["LinearModel"], shown: Sequence["LinearModel"], headi
     `models` are those that were fitted, `shown` those with a column of their own, which may be parts of one.
     """
     texts = []
-    for text_of, columns in ((_meaning, models), (_significance, shown), (_doubts, shown), (_guarantee, models)):
+    for text_of, columns in ((_meaning, models), (_significance, shown), (_doubts, shown), (_tested, shown), (_guarantee, models)):
         by_text: dict[str, list[str]] = {}
         for model, heading in zip(columns, headings, strict=False):
             by_text.setdefault(text_of(model), []).append(heading)
@@ -79,3 +80,8 @@ def _doubts(model: "LinearModel") -> str:
     if any(effect.verdict is Verdict.NOT_TRUSTED for effect in model.effects):
         reasons = reasons or [model.reason or "nothing was learned"]
     return f"{NOT_RELIABLE} not reliable, so without an interval: {'; '.join(reasons)}." if reasons else ""
+
+
+def _tested(model: "LinearModel") -> str:
+    without = [name for variable in model.variables for name in variable.without]
+    return f"{WITHOUT} of the reliable effects of the variable, without {', '.join(without)}." if without else ""
