@@ -41,7 +41,7 @@ def test_every_place_says_what_a_test_is_without(tested, tmp_path):
     assert SAYS in " ".join(tested.summary().split())
     table = tested.to_markdown()
     assert "0.774‡" in table
-    assert "‡ of the reliable effects of the variable, without region=east." in table
+    assert "‡ tests the reliable effects of the variable together, without region=east." in table
     assert r"0.774\ensuremath{^{\ddagger}}" in tested.to_latex()
     (tmp_path / "model.json").write_text(json.dumps(as_dict(tested)))
     assert json.loads((tmp_path / "model.json").read_text())["variables"][0]["without"] == ["region=east"]

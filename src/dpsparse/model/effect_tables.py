@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from dpsparse.html import Html, table, tag
 from dpsparse.io.atomic import atomic_file
+from dpsparse.model.doubts import not_shown
 from dpsparse.model.effect import INTERVAL_HEADING, Effect, Verdict, p_text, p_words
 from dpsparse.model.paper_formats import as_latex, as_markdown, as_word, rows_of
 from dpsparse.model.table_notes import NOT_RELIABLE, SIGNIFICANT, WITHOUT, notes
@@ -155,13 +156,13 @@ def compare_models(models: Sequence[Any], names: Sequence[str] | None = None) ->
     if names is not None and len(names) != len(released):
         raise ValueError(f"names has {len(names)} entries for {len(released)} models: give one for each")
     shown, headings = _columns(released, names)
-    single = len(shown) == 1
+    single, left_out = len(shown) == 1, not_shown(shown)
     measures = tuple(model.ratio or "effect" for model in shown)
     return EffectTable(
         caption=_caption(released, None if names is None or len(released) > 1 else names[0]),
         headings=headings,
         measures=measures if len({*measures}) > 1 else (),
-        lines=tuple(_lines([_Column(model) for model in shown], single)),
+        lines=tuple(_lines([_Column(model, left_out) for model in shown], single)),
         facts=tuple(_facts(released, len(headings))),
         notes=tuple(notes(released, shown, headings)),
     )
@@ -199,15 +200,17 @@ def _caption(models: Sequence["LinearModel"], name: str | None) -> str:
 
 
 class _Column:
-    """The effects of one model by variable and level."""
+    """The effects of one model by variable and level, without those to be left out."""
 
-    def __init__(self, model: "LinearModel") -> None:
+    def __init__(self, model: "LinearModel", left_out: set[str]) -> None:
         self.model = model
         self.effects: dict[str, dict[str | None, Effect]] = {}
         # Of a number times the categories of a column, this one.
         self._texts: dict[str, str] = {}
         for effect, place in zip(model.effects, model._places, strict=True):
             feature = model.features[place]
+            if effect.feature in left_out:
+                continue
             self.effects.setdefault(feature.variable, {})[feature.level] = effect
             self._texts[feature.variable] = feature.indicator.column
         self._variables = {variable.name: variable for variable in model.variables}
