@@ -1,15 +1,11 @@
 """Why an effect has no interval and no verdict, and what would help, in words."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from dpsparse.algorithms.pursuit import result
 from dpsparse.model.effect import Effect, Verdict
 from dpsparse.schema import listed
-
-if TYPE_CHECKING:
-    from dpsparse.model.released import LinearModel
 
 _MORE = "more records, a larger epsilon or fewer features to select would help"
 
@@ -81,31 +77,3 @@ def in_words(doubt: Doubt, names: Sequence[str]) -> str:
     """Which effects have no interval, why, and what would help; without a full stop."""
     whose = "it has" if len(names) == 1 else "each has"
     return f"{listed(names)}: {doubt.reason}, so {whose} neither an interval nor a verdict; {doubt.remedy}"
-
-
-def not_shown(models: Sequence["LinearModel"]) -> set[str]:
-    """The effects of unnamed values that no model has anything to say of: papers leave them out, and count them.
-
-    Noise can suggest a value that no record holds. An effect that a method gives without errors is shown.
-    """
-    unnamed = [
-        (effect.feature, effect.interval is None and (not effect.trusted or effect.coef == 0))
-        for model in models
-        for effect, place in zip(model.effects, model._places, strict=True)
-        if model.features[place].is_unnamed
-    ]
-    return {name for name, is_empty in unnamed if is_empty} - {name for name, is_empty in unnamed if not is_empty}
-
-
-def not_shown_words(names: Collection[str]) -> str:
-    """How many effects are not shown, without a full stop.
-
-    Examples
-    --------
-    >>> from dpsparse.model.doubts import not_shown_words
-    >>> print(not_shown_words({"sex (unnamed value 2)"}))
-    not shown: 1 effect of an unnamed value, which has no interval
-    """
-    if len(names) == 1:
-        return "not shown: 1 effect of an unnamed value, which has no interval"
-    return f"not shown: {len(names):,} effects of unnamed values, which have no intervals"

@@ -10,10 +10,10 @@ from typing import IO, TYPE_CHECKING, Any
 
 from dpsparse.html import Html, table, tag
 from dpsparse.io.atomic import atomic_file
-from dpsparse.model.doubts import not_shown
 from dpsparse.model.effect import INTERVAL_HEADING, Effect, Verdict, p_text, p_words
 from dpsparse.model.paper_formats import as_latex, as_markdown, as_word, rows_of
 from dpsparse.model.table_notes import NOT_RELIABLE, SIGNIFICANT, WITHOUT, notes
+from dpsparse.model.unnamed_values import not_shown
 
 if TYPE_CHECKING:
     from dpsparse.model.released import LinearModel

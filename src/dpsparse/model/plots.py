@@ -11,9 +11,9 @@ from dpsparse.html import Html, figure, number, shortened
 from dpsparse.inference.intervals import SHOWN_PERCENT
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.model.axis_ticks import ratio_ticks
-from dpsparse.model.doubts import not_shown, not_shown_words
 from dpsparse.model.effect import Effect, Verdict
 from dpsparse.model.odds import odds_ratio
+from dpsparse.model.unnamed_values import not_shown, not_shown_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,11 +5,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dpsparse.inference.inference_constants import FAMILY_WISE_LEVEL
-from dpsparse.model.doubts import doubtful, not_shown, not_shown_words
+from dpsparse.model.doubts import doubtful
 from dpsparse.model.effect import INTERVAL_HEADING, Verdict
 from dpsparse.model.meaning import estimand_of
 from dpsparse.model.remarks import products
 from dpsparse.model.two_part_words import BESIDE_PARTS
+from dpsparse.model.unnamed_values import not_shown, not_shown_words
 
 if TYPE_CHECKING:
     from dpsparse.model.released import LinearModel
