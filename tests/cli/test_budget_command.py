@@ -45,7 +45,9 @@ def edit(path, statement):
 
 
 def test_show_has_a_table_a_bar_and_a_head(ledger, capsys):
-    text = told(capsys, "show", ledger)
+    shown = told(capsys, "show", ledger)
+    assert max(map(len, shown.splitlines())) <= 100
+    text = " ".join(shown.split())
     for word in ("trial-[7]", "granted", "spent", "share left", "basic", "replace-one", "█", "░"):
         assert word in text
     assert "Left: the largest epsilon of one more fit" in text

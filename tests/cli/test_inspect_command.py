@@ -45,3 +45,9 @@ def test_headings_are_folded_before_names(capsys, monkeypatch):
     assert "region (gap)" in shown
     assert "used for" in shown
     output.print_table(EFFECT_HEADINGS, [])
+    capsys.readouterr()
+    row = ["(intercept)", "0.005858", "[0.0000002749, 0.03921]", "1.2e-05", "not significant", "-0.001953"]
+    output.print_table(EFFECT_HEADINGS, [row])
+    shown = capsys.readouterr().out
+    assert all(part in shown for part in row if part != "not significant")
+    assert "significant│" in shown

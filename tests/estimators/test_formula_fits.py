@@ -66,9 +66,9 @@ def test_a_number_times_a_category_is_one_variable_with_its_own_terms(products):
         assert text in products.summary().replace("\n", " ")
 
 
-def test_a_product_is_drawn_for_a_step_of_its_scale(products):
+def test_a_product_is_drawn_for_a_step_of_its_number(products):
     steps = {each.effect.feature: each.scale for each in scaled_effects(products.released_)}
-    assert steps["age:region=south"] == pytest.approx(products.units_["age:region=south"][1])
+    assert steps["age:region=south"] == pytest.approx(products.units_["age"][1])
     assert steps["region=south"] == 1.0
 
 

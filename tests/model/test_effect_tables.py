@@ -8,6 +8,7 @@ import docx
 import pytest
 
 from dpsparse import compare_models
+from dpsparse.algorithms.pursuit.result import FEW_CARRIERS
 from dpsparse.families.estimands import LOG_ODDS
 from dpsparse.io.table_features import Feature
 from dpsparse.model.effect import Effect
@@ -85,6 +86,42 @@ def test_a_number_times_a_category_says_where_the_category_counts(region):
     assert labels(table) == ["age", "region", "south", "north", "age:region", "south", "north"]
     assert table.lines[-2].cells == ("reference", "", "")
     assert "effects of region hold at that centre." in " ".join(table.notes)
+
+
+def with_unnamed(region):
+    """A model with two unnamed values and their products; one of each has an interval."""
+    texts = [Feature("sex", buckets=(k,), rank=k) for k in (1, 2)]
+    features = (*texts, *(Feature("age", within=text) for text in texts), Feature("sex", buckets=(3,), other=True))
+    kept = [Effect(features[k].name, 1.0, 1.0, 0.1) for k in (0, 2)]
+    empty = [Effect(features[k].name, 0.0, trusted=False, doubt=FEW_CARRIERS) for k in (1, 3, 4)]
+    effects = (*region.effects, *kept, *empty)
+    return replace(region, features=(*region.features, *features), effects=effects, correlations=None)
+
+
+def test_an_unnamed_value_without_an_interval_is_counted_and_not_shown(region):
+    model = with_unnamed(region)
+    table = compare_models([model])
+    assert labels(table)[5:] == ["sex", "unnamed value 1", "age:sex", "unnamed value 1"]
+    assert "Not shown: 3 effects of unnamed values, which have no intervals." in table.notes
+    assert not any("unnamed value 2" in note or "another value" in note for note in table.notes)
+    assert not any("Not shown" in note for note in compare_models([region]).notes)
+    assert "sex (unnamed value 2)" in model.summary()
+    assert "sex (unnamed value 2)" in model.effects_.term.tolist()
+    # A row that another model fills is shown.
+    other = replace(
+        model, effects=tuple(replace(e, estimate=1.0, standard_error=1.0, trusted=True) for e in model.effects)
+    )
+    assert len(labels(compare_models([model, other]))) == len(labels(table)) + 3
+    # So is one of a method that gives no errors.
+    bare = replace(model, effects=tuple(Effect(each.feature, 1.0) for each in model.effects))
+    assert "unnamed value 2" in labels(compare_models([bare]))
+
+
+def test_a_variable_of_which_nothing_is_shown_has_no_heading(region):
+    model = with_unnamed(region)
+    effects = tuple(each for each in model.effects if "unnamed value 1" not in each.feature)
+    model = replace(model, effects=effects, baselines={**model.baselines, "sex": "f"})
+    assert labels(compare_models([model])) == labels(compare_models([region]))
 
 
 def test_a_seeded_fit_says_so(fitted):

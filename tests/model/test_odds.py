@@ -9,7 +9,7 @@ from dpsparse import PrivateSparseClassifier
 from dpsparse.algorithms.pursuit.response_count import ResponseCount
 from dpsparse.io.table_features import Feature
 from dpsparse.model.effect import Effect, effect_rows
-from dpsparse.model.odds import hardly_any, label_of_yes, odds_ratio, ratio_text
+from dpsparse.model.odds import hardly_any, label_of_yes, odds_ratio, ratio_interval_text, ratio_text
 from dpsparse.model.remarks import remarks
 from dpsparse.model.unread_responses import ResponsesUnread, readable, refuse_unread, unread
 from dpsparse.report.charts import Row, forest
@@ -38,6 +38,15 @@ def test_every_effect_has_a_ratio_that_can_be_written(log_odds):
 def test_a_ratio_near_one_is_told_from_it():
     assert ratio_text(2e-7) == "1.00000020"
     assert ratio_text(-2e-7) == "0.99999980"
+
+
+def test_an_interval_that_tells_nothing_is_not_written_out():
+    wide = math.log(2e6)
+    assert ratio_interval_text((-200.0, 210.0)) == ratio_interval_text((-wide, wide)) == "[<1e-06, >1e+06]"
+    # In tiny units one end may well be so large, and tell something.
+    assert ratio_interval_text((wide, 2 * wide)) == "[2,000,000, 4e+12]"
+    assert ratio_interval_text((-2 * wide, -wide)) == "[2.5e-13, 5e-07]"
+    assert ratio_interval_text(None) == "-"
 
 
 def test_a_table_has_ratios_with_their_intervals_and_predicts_by_log_odds():

@@ -64,6 +64,29 @@ def test_effects_are_drawn_where_they_are(region):
         region.plot_effects(per="sd")
 
 
+def test_an_unnamed_value_without_an_interval_is_counted_below(region):
+    unnamed = Feature("sex", buckets=(2,), rank=2)
+    effects = (*region.effects, Effect(unnamed.name, 0.0, trusted=False))
+    model = replace(region, features=(*region.features, unnamed), effects=effects, correlations=None)
+    axes = model.plot_effects()
+    assert len(axes.get_yticklabels()) == len(region.effects)
+    assert axes.get_xlabel().endswith("not shown: 1 effect of an unnamed value, which has no interval")
+    assert "not shown" not in region.plot_effects().get_xlabel()
+
+
+def test_a_product_has_the_step_of_its_number(region):
+    product = Feature("age", within=Feature("region", category="north"))
+    effects = (*region.effects[:2], Effect(product.name, 0.5, 0.5, 0.1))
+    model = replace(region, features=(*region.features, product), effects=effects, correlations=None)
+    axes = model.plot_effects()
+    texts = [label.get_text() for label in axes.get_yticklabels()]
+    assert texts == ["age (per 15)", "region=north", "age:region=north (per 15)"]
+    assert drawn(axes, "o")[-1] == 0.5 * 15
+    # Alone, it has its own.
+    alone = replace(model, effects=(replace(effects[2], center=50.0, scale=9.0),))
+    assert [label.get_text() for label in alone.plot_effects().get_yticklabels()] == ["age:region=north (per 9)"]
+
+
 def test_effects_on_log_odds_are_ratios_on_a_logarithmic_axis(region):
     axes = replace(region, estimand=LOG_ODDS.name, classes=("no", "yes")).plot_effects(per="unit")
     np.testing.assert_allclose(drawn(axes, "o"), np.exp([2.1, -3.2]))

@@ -11,7 +11,7 @@ from dpsparse import DPIHTH, DPIHTL, DPSLR, PrivateSparseRegressor, tune
 from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.io.table_features import Feature
-from dpsparse.model.effect import Verdict
+from dpsparse.model.effect import Effect, Verdict
 from dpsparse.model.numeric_columns import NumericColumns
 
 X, Y, _ = make_heavy_tailed(1_000, 8, 3, random_state=0)
@@ -104,3 +104,18 @@ def test_a_fit_makes_only_the_features_it_names(monkeypatch):
     model = PrivateSparseRegressor(sparsity=2, epsilon=5.0, random_state=0, **STANDARDIZED).fit(X, y)
     assert model.explains_
     assert len(made) < 50
+
+
+def test_a_long_name_leaves_the_columns_of_a_summary_where_they_are(region):
+    def columns(*names):
+        features = tuple(Feature(name, 0.0, 1.0) for name in names)
+        effects = tuple(Effect(name, 1.0, 1.0, 0.1, clear=True, center=0.0, scale=1.0) for name in names)
+        model = replace(region, features=features, effects=effects, correlations=None, response_scale_known=True)
+        lines = model.summary().splitlines()
+        return [line.index("[0.804") for line in lines if "[0.804" in line], lines
+
+    (short, middle), _ = columns("age", "a" * 30)
+    assert short == middle
+    (short, above), lines = columns("age", "a" * 90)
+    assert short == above
+    assert lines.count("a" * 90) == 2

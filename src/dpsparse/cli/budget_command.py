@@ -2,6 +2,8 @@
 
 import json
 import math
+import shutil
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +18,8 @@ if TYPE_CHECKING:
     from dpsparse.privacy.ledger.ledger import PrivacyLedger
     from dpsparse.privacy.protection import Adjacency
 
-_BAR = 30
+# Letters of a bar, and of a line of text.
+_BAR, _LINE = 10, 100
 
 _ledger = click.argument("ledger")
 
@@ -106,7 +109,7 @@ def history(ledger: str, dataset: str | None, as_json: bool) -> None:
     for event in events:
         table.add_row(*_plain(*event_cells(event)))
     _print(table)
-    click.echo(EVENTS_MEANING)
+    _say(EVENTS_MEANING)
 
 
 @budget.command()
@@ -140,8 +143,18 @@ def _show(book: "LedgerState", datasets: Sequence[str], as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"head": book.head, "datasets": balances}, indent=2))
         return
-    headings = ("granted", "at delta", "fits", "spent", "left for one fit", "share left", "", "account", "neighbours")
-    table = _table("dataset", *headings, "records a person")
+    headings = (
+        "granted",
+        "at\ndelta",
+        "fits",
+        "spent",
+        "left for\none fit",
+        "share\nleft",
+        "",
+        "account",
+        "neighbours",
+    )
+    table = _table("dataset", *headings, "records\na person")
     for values in balances:
         granted, delta, spent, one = (
             f"{values[key]:.4g}" for key in ("epsilon", "delta", "epsilon_spent", "epsilon_left")
@@ -153,17 +166,24 @@ def _show(book: "LedgerState", datasets: Sequence[str], as_json: bool) -> None:
         row += [values["account"] or "", values["adjacency"], str(values["records_per_person"])]
         table.add_row(*_plain(*row))
     _print(table)
-    click.echo("\n".join(MEANING))
+    for sentence in MEANING:
+        _say(sentence)
     click.echo(f"head {book.head}")
 
 
 def _table(*headings: str) -> "Table":
     from rich.table import Table
 
-    table = Table(box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for heading in headings:
-        table.add_column(heading, overflow="fold")
+        # A bar has no heading, and stays whole.
+        table.add_column(heading, overflow="fold", no_wrap=not heading)
     return table
+
+
+def _say(text: str) -> None:
+    """Print a sentence on lines that a terminal shows whole."""
+    click.echo(textwrap.fill(text, min(_LINE, shutil.get_terminal_size((_LINE, 0)).columns)))
 
 
 def _plain(*cells: Any) -> Any:

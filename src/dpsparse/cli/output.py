@@ -78,13 +78,24 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, texts
     console, cells = Console(**_PLAIN), [list(row) for row in rows]
     table = _table(headings, cells, texts)
     if console.measure(table).maximum >= console.width:
-        # Long headings of numbers are folded first, then the space between columns goes, so that names keep theirs.
+        # Long headings of numbers are folded first, then the space between columns goes, and then verdicts are folded
+        # between words, so that names keep their space.
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)] or [1] * len(headings)
         folded = [textwrap.fill(each, max(width, 10)) for each, width in zip(headings, widths, strict=True)]
         table = _table(folded, cells, texts)
         if console.measure(table).maximum >= console.width:
             table.padding = (0, 0, 0, 0)
+        if console.measure(table).maximum >= console.width:
+            cells = [[*row[:texts], *map(_folded, row[texts:])] for row in cells]
+            table = _table(folded, cells, texts)
+            table.padding = (0, 0, 0, 0)
     console.print(table)
+
+
+def _folded(cell: str) -> str:
+    """Words below each other; numbers and intervals stay as they are."""
+    words = cell.split()
+    return "\n".join(words) if all(map(str.isalpha, words)) else cell
 
 
 def _table(headings: Sequence[str], rows: Iterable[Sequence[str]], texts: int) -> Table:

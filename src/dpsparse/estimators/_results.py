@@ -140,10 +140,15 @@ def _by_variable(places: NDArray[np.int64], features: Sequence[Feature]) -> NDAr
 
 
 def _variables(selected: FeatureEffects, kept: NDArray[np.int64], features: Sequence[Feature]) -> tuple[Variable, ...]:
-    """The columns with several effects that can be tested, each tested as a whole."""
+    """The columns with several effects that can be tested, each tested as a whole, but for what is not reliable."""
     places: dict[str, list[int]] = {}
-    for place in kept[selected.trusted[kept]]:
-        places.setdefault(features[selected.support[place]].variable, []).append(int(place))
+    without: dict[str, list[str]] = {}
+    for place in kept:
+        feature = features[selected.support[place]]
+        if selected.trusted[place]:
+            places.setdefault(feature.variable, []).append(int(place))
+        else:
+            without.setdefault(feature.variable, []).append(feature.name)
     # Each column had a chance. Columns of numbers are not made to be counted: there may be a million.
     if isinstance(features, NumericColumns):
         n_columns = features.n_columns
@@ -155,7 +160,7 @@ def _variables(selected: FeatureEffects, kept: NDArray[np.int64], features: Sequ
         if len(own) > 1:
             p_value = joint_p_value(selected.effects[own], selected.covariance[np.ix_(own, own)])
             names = tuple(features[selected.support[place]].name for place in own)
-            variables.append(Variable(column, names, p_value, p_value < level))
+            variables.append(Variable(column, names, p_value, p_value < level, tuple(without.get(column, ()))))
     return tuple(variables)
 
 

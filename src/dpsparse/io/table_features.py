@@ -66,6 +66,12 @@ class Feature:
         return self.level is not None and self.within is None and self.part_of is None
 
     @property
+    def is_unnamed(self) -> bool:
+        """Whether it counts text that has no name: one too rare to be named, or any other."""
+        text = self.indicator
+        return text.buckets is not None and (text.other or text.label is None)
+
+    @property
     def columns(self) -> list[str]:
         """The columns whose cells it is made of."""
         return list(dict.fromkeys([self.column, self.indicator.column]))

@@ -4,7 +4,7 @@ Released models are all they read. Categories have a row for the category that t
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
@@ -12,7 +12,8 @@ from dpsparse.html import Html, table, tag
 from dpsparse.io.atomic import atomic_file
 from dpsparse.model.effect import INTERVAL_HEADING, Effect, Verdict, p_text, p_words
 from dpsparse.model.paper_formats import as_latex, as_markdown, as_word, rows_of
-from dpsparse.model.table_notes import NOT_RELIABLE, SIGNIFICANT, notes
+from dpsparse.model.table_notes import NOT_RELIABLE, SIGNIFICANT, WITHOUT, notes
+from dpsparse.model.unnamed_values import not_shown
 
 if TYPE_CHECKING:
     from dpsparse.model.released import LinearModel
@@ -155,13 +156,13 @@ def compare_models(models: Sequence[Any], names: Sequence[str] | None = None) ->
     if names is not None and len(names) != len(released):
         raise ValueError(f"names has {len(names)} entries for {len(released)} models: give one for each")
     shown, headings = _columns(released, names)
-    single = len(shown) == 1
+    single, left_out = len(shown) == 1, not_shown(shown)
     measures = tuple(model.ratio or "effect" for model in shown)
     return EffectTable(
         caption=_caption(released, None if names is None or len(released) > 1 else names[0]),
         headings=headings,
         measures=measures if len({*measures}) > 1 else (),
-        lines=tuple(_lines([_Column(model) for model in shown], single)),
+        lines=tuple(_lines([_Column(model, left_out) for model in shown], single)),
         facts=tuple(_facts(released, len(headings))),
         notes=tuple(notes(released, shown, headings)),
     )
@@ -199,18 +200,25 @@ def _caption(models: Sequence["LinearModel"], name: str | None) -> str:
 
 
 class _Column:
-    """The effects of one model by variable and level."""
+    """The effects of one model by variable and level, without those to be left out."""
 
-    def __init__(self, model: "LinearModel") -> None:
+    def __init__(self, model: "LinearModel", left_out: set[str]) -> None:
         self.model = model
         self.effects: dict[str, dict[str | None, Effect]] = {}
         # Of a number times the categories of a column, this one.
         self._texts: dict[str, str] = {}
         for effect, place in zip(model.effects, model._places, strict=True):
             feature = model.features[place]
+            if effect.feature in left_out:
+                continue
             self.effects.setdefault(feature.variable, {})[feature.level] = effect
             self._texts[feature.variable] = feature.indicator.column
-        self.p_values = {variable.name: variable.p_value for variable in model.variables}
+        self._variables = {variable.name: variable for variable in model.variables}
+
+    def p_value(self, variable: str, words: Callable[[float | None], str]) -> str:
+        """The p-value of a variable as a whole, in `words`; empty where it was not tested."""
+        tested = self._variables.get(variable)
+        return "" if tested is None else words(tested.p_value) + (WITHOUT if tested.without else "")
 
     def levels(self, variable: str) -> list[str | None]:
         """The levels of a variable, the one that others are compared with first."""
@@ -237,8 +245,7 @@ def _lines(columns: Sequence[_Column], single: bool) -> Iterator[Line]:
     for variable in dict.fromkeys(name for column in columns for name in column.effects):
         levels = list(dict.fromkeys(level for column in columns for level in column.levels(variable)))
         if levels != [None]:
-            whole = [column.p_values.get(variable) for column in columns]
-            said = ["" if each is None else p_text(each) if single else p_words(each) for each in whole]
+            said = [column.p_value(variable, p_text if single else p_words) for column in columns]
             yield Line(variable, ("", "", *said) if single else tuple(said))
         for level in levels:
             is_level = levels != [None]

@@ -228,9 +228,10 @@ def _variable(fields: Fields, names: set[str]) -> Variable:
         features=tuple(fields.names("features")),
         p_value=fields.number("p_value", least=0),
         clear=fields.flag("clear"),
+        without=tuple(fields.names("without", [])),
     )
     fields.finish()
-    if not {*variable.features} <= names or variable.p_value > 1:
+    if not {*variable.features, *variable.without} <= names or variable.p_value > 1:
         raise FileError(f"{fields.where}: 'features' must have effects, and 'p_value' be at most 1")
     return variable
 

@@ -1,6 +1,7 @@
 """The summary of a released model: its guarantee and its effects, as text and for notebooks."""
 
 import textwrap
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from dpsparse.html import Html, tag
@@ -14,6 +15,9 @@ from dpsparse.model.two_part_words import part_rows, part_tables
 
 if TYPE_CHECKING:
     from dpsparse.model.released import LinearModel
+
+# Letters of the column of names, at least and at most.
+_LEAST_NAME, _LONGEST_NAME = 24, 36
 
 
 def summary_text(model: "LinearModel") -> str:
@@ -41,23 +45,36 @@ def summary_text(model: "LinearModel") -> str:
     # Where nothing was learned they are noise.
     if model.response_scale_known and (units := unit_rows(model.effects)):
         lines += ["", "Units learned, released within the guarantee:"]
-        lines.append(f"{'feature':<24} {'centre':>12} {'scale':>12}")
-        lines += [f"{feature:<24} {center:>12} {scale:>12}" for feature, center, scale in units]
+        rows = [("feature", "centre", "scale"), *units]
+        lines += _beside((name, f"{center:>12} {scale:>12}") for name, center, scale in rows)
     return "\n".join(lines)
 
 
 def _effect_lines(effects: tuple[Effect, ...], intercept: float) -> list[str]:
-    heading = f"{'feature':<24} {'for prediction':>14} {'effect':>12} {'std. error':>12} {'p-value':>8}"
-    last = f"{'(intercept)':<24} {intercept + 0.0:>14.5g}"
-    return [f"{heading}   {INTERVAL_HEADING}", *map(_summary_line, effects), last]
+    heading = f"{'for prediction':>14} {'effect':>12} {'std. error':>12} {'p-value':>8}   {INTERVAL_HEADING}"
+    rows = [(effect.feature, _numbers(effect)) for effect in effects]
+    return _beside([("feature", heading), *rows, ("(intercept)", f"{intercept + 0.0:>14.5g}")])
+
+
+def _beside(rows: Iterable[tuple[str, str]]) -> list[str]:
+    """Names with numbers beside them, in one column; a very long name stands above its numbers."""
+    rows = list(rows)
+    width = max(_LEAST_NAME, *(len(name) for name, _ in rows if len(name) <= _LONGEST_NAME))
+    lines = []
+    for name, numbers in rows:
+        if len(name) > width:
+            lines.append(name)
+            name = ""
+        lines.append(f"{name:<{width}} {numbers}")
+    return lines
 
 
 def _ratios(effect: Effect) -> str:
     return "" if effect.interval is None else f" {ratio_interval_text(effect.interval)}"
 
 
-def _summary_line(effect: Effect) -> str:
-    text = f"{effect.feature:<24} {effect.coef + 0.0:>14.5g} {effect.value + 0.0:>12.5g}"
+def _numbers(effect: Effect) -> str:
+    text = f"{effect.coef + 0.0:>14.5g} {effect.value + 0.0:>12.5g}"
     if effect.interval is None:
         return f"{text} {'-':>12} {'-':>8}   -{' **' if effect.verdict is Verdict.NOT_TRUSTED else ''}"
     low, high = effect.interval

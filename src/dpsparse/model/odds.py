@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 _LARGEST = 700.0
 # An odds ratio nearer to 1 than this is written with more digits: in four of them it would be 1.
 _NEAR_ONE = 0.01
+# An interval of ratios beyond this in both directions tells nothing but that: its ends are not written out. One that is
+# beyond it in one direction may be that of a feature in tiny units.
+_TELLING = 1e6
 # A released share of yes that noise alone explains is within three standard deviations of 0 or of 1.
 _SHARE_DEVIATIONS = 3.0
 
@@ -61,8 +64,20 @@ def ratio_text(log_odds: float) -> str:
 
 
 def ratio_interval_text(interval: tuple[float, float] | None) -> str:
-    """An interval of log odds as one of odds ratios; a dash for none."""
-    return "-" if interval is None else "[{}, {}]".format(*map(ratio_text, interval))
+    """An interval of log odds as one of odds ratios; a dash for none.
+
+    Examples
+    --------
+    >>> from dpsparse.model.odds import ratio_interval_text
+    >>> ratio_interval_text((-0.5, 1.2)), ratio_interval_text((-200.0, 210.0))
+    ('[0.6065, 3.32]', '[<1e-06, >1e+06]')
+    """
+    if interval is None:
+        return "-"
+    low, high = interval
+    if max(low, -high) < -math.log(_TELLING):
+        return f"[<{1 / _TELLING:.0e}, >{_TELLING:.0e}]"
+    return f"[{ratio_text(low)}, {ratio_text(high)}]"
 
 
 def label_of_yes(model: "LinearModel") -> str:

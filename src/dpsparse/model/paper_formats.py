@@ -24,6 +24,7 @@ _LATEX = {
     # Behind the end of a row it would begin an argument.
     "[": "{[}",
     "†": r"\ensuremath{^{\dagger}}",
+    "‡": r"\ensuremath{^{\ddagger}}",
     "±": r"\ensuremath{\pm}",
 }
 # Letters of a name that leaves no room on a page beside three columns: longer ones are folded.

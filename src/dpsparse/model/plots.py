@@ -13,6 +13,7 @@ from dpsparse.io.cells.grammar import Kind
 from dpsparse.model.axis_ticks import ratio_ticks
 from dpsparse.model.effect import Effect, Verdict
 from dpsparse.model.odds import odds_ratio
+from dpsparse.model.unnamed_values import not_shown, not_shown_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,13 +48,15 @@ class ScaledEffect:
 def scaled_effects(model: "LinearModel", per: Literal["scale", "unit"] = "scale") -> list[ScaledEffect]:
     """The effects, each for a step of its feature's scale, learned or public; of 1 where there is none, or per unit.
 
-    Categories, gaps and yes/no columns have a step from 0 to 1: theirs can be compared with each other.
+    Categories, gaps and yes/no columns have a step from 0 to 1: theirs can be compared with each other. A number times
+    a category has the step of the number, where that is selected.
     """
     scaled = []
-    for effect, place in zip(model.effects, model._places, strict=True):
-        feature = model.features[place]
+    selected = [(effect, model.features[place]) for effect, place in zip(model.effects, model._places, strict=True)]
+    of_numbers = {each.column: effect.scale or each.scale for effect, each in selected if each.level is None}
+    for effect, feature in selected:
         is_whole = per == "unit" or feature.is_zero_one or feature.kind == Kind.boolean
-        scale = 1.0 if is_whole else effect.scale or feature.scale or 1.0
+        scale = 1.0 if is_whole else of_numbers.get(feature.column) or effect.scale or feature.scale or 1.0
         ends = effect.interval
         interval = None if ends is None else (ends[0] * scale, ends[1] * scale)
         scaled.append(ScaledEffect(effect, scale, effect.value * scale, interval))
@@ -67,7 +70,7 @@ def plot_effects(model: "LinearModel", axes: "Axes | None" = None, per: Literal[
 
     if per not in ("scale", "unit"):
         raise ValueError(f"per={per!r} must be 'scale' or 'unit'")
-    rows = scaled_effects(model, per)
+    rows, left_out = _drawn(model, per), not_shown([model])
     labels = [_label(row) for row in rows]
     heights = _heights(labels)
     if axes is None:
@@ -94,8 +97,15 @@ def plot_effects(model: "LinearModel", axes: "Axes | None" = None, per: Literal[
     of = f"{model.ratio}, {model.target}" if model.ratio else f"effect on {model.target}"
     step = "for a step of one scale" if per == "scale" else "per one-unit increase"
     below = textwrap.fill(f"{of}, {step}, with {SHOWN_PERCENT} intervals", _BELOW)
-    axes.set_xlabel("\n".join([below, *_key(rows)]), parse_math=False)
+    axes.set_xlabel(
+        "\n".join([below, *_key(rows), *([not_shown_words(left_out)] if left_out else [])]), parse_math=False
+    )
     return axes
+
+
+def _drawn(model: "LinearModel", per: Literal["scale", "unit"] = "scale") -> list[ScaledEffect]:
+    left_out = not_shown([model])
+    return [row for row in scaled_effects(model, per) if row.effect.feature not in left_out]
 
 
 def _key(rows: Sequence[ScaledEffect]) -> list[str]:
@@ -125,7 +135,7 @@ def _label(row: ScaledEffect) -> str:
 
 def can_be_drawn(model: "LinearModel") -> bool:
     """Whether there are effects to draw, and none is too large for an axis."""
-    rows = scaled_effects(model)
+    rows = _drawn(model)
     numbers = [row.value for row in rows] + [end for row in rows for end in row.interval or ()]
     largest = _LARGEST_LOG if model.ratio else _LARGEST
     return model.explains and bool(numbers) and max(map(abs, numbers)) < largest
@@ -136,7 +146,7 @@ def effects_picture(model: "LinearModel", kind: Literal["png", "pdf"], dots: int
     from matplotlib.figure import Figure
 
     # By itself, not by pyplot: a notebook would show it a second time, and pages draw in several threads.
-    drawn = Figure(figsize=_size(_heights([*map(_label, scaled_effects(model))])), layout="constrained")
+    drawn = Figure(figsize=_size(_heights([*map(_label, _drawn(model))])), layout="constrained")
     plot_effects(model, drawn.subplots())
     return figure_bytes(drawn, kind, dots)
 

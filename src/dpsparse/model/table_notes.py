@@ -1,6 +1,7 @@
 """The footnotes of a table of effects: what effects are of, marks, doubts, guarantees."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dpsparse.inference.inference_constants import FAMILY_WISE_LEVEL
@@ -9,12 +10,14 @@ from dpsparse.model.effect import INTERVAL_HEADING, Verdict
 from dpsparse.model.meaning import estimand_of
 from dpsparse.model.remarks import products
 from dpsparse.model.two_part_words import BESIDE_PARTS
+from dpsparse.model.unnamed_values import not_shown, not_shown_words
 
 if TYPE_CHECKING:
     from dpsparse.model.released import LinearModel
 
-# Behind an effect that is significant, and behind one that is not reliable.
-SIGNIFICANT, NOT_RELIABLE = "*", "†"
+# Behind an effect that is significant, behind one that is not reliable, and behind the p-value of a variable that has
+# such a one.
+SIGNIFICANT, NOT_RELIABLE, WITHOUT = "*", "†", "‡"
 
 
 def notes(models: Sequence["LinearModel"], shown: Sequence["LinearModel"], headings: Sequence[str]) -> list[str]:
@@ -22,8 +25,15 @@ def notes(models: Sequence["LinearModel"], shown: Sequence["LinearModel"], headi
 
     `models` are those that were fitted, `shown` those with a column of their own, which may be parts of one.
     """
-    texts = []
-    for text_of, columns in ((_meaning, models), (_significance, shown), (_doubts, shown), (_guarantee, models)):
+    texts, left_out = [], not_shown(shown)
+    kinds = (
+        (_meaning, models),
+        (_significance, shown),
+        (partial(_doubts, left_out=left_out), shown),
+        (_tested, shown),
+        (_guarantee, models),
+    )
+    for text_of, columns in kinds:
         by_text: dict[str, list[str]] = {}
         for model, heading in zip(columns, headings, strict=False):
             by_text.setdefault(text_of(model), []).append(heading)
@@ -32,6 +42,8 @@ def notes(models: Sequence["LinearModel"], shown: Sequence["LinearModel"], headi
         ]
         if text_of is _meaning and len(shown) > len(models):
             texts.append(BESIDE_PARTS.format(target=models[0].target))
+    if left_out:
+        texts.append(f"{not_shown_words(left_out).capitalize()}.")
     if len(models) > 1 and all(model.privacy.private for model in models):
         epsilon, delta = (sum(getattr(model.privacy, name) for model in models) for name in ("epsilon", "delta"))
         texts.append(
@@ -74,8 +86,18 @@ def _significance(model: "LinearModel") -> str:
     )
 
 
-def _doubts(model: "LinearModel") -> str:
-    reasons = [f"{', '.join(names)}: {doubt.reason}" for doubt, names in doubtful(model.effects, model.within).items()]
-    if any(effect.verdict is Verdict.NOT_TRUSTED for effect in model.effects):
+def _doubts(model: "LinearModel", left_out: set[str]) -> str:
+    effects = [effect for effect in model.effects if effect.feature not in left_out]
+    reasons = [f"{', '.join(names)}: {doubt.reason}" for doubt, names in doubtful(effects, model.within).items()]
+    if any(effect.verdict is Verdict.NOT_TRUSTED for effect in effects):
         reasons = reasons or [model.reason or "nothing was learned"]
     return f"{NOT_RELIABLE} not reliable, so without an interval: {'; '.join(reasons)}." if reasons else ""
+
+
+def _tested(model: "LinearModel") -> str:
+    without = [name for variable in model.variables for name in variable.without]
+    return (
+        f"{WITHOUT} tests the reliable effects of the variable together, without {', '.join(without)}."
+        if without
+        else ""
+    )

@@ -20,12 +20,15 @@ class Variable:
         Of the hypothesis that all of them are 0, by a Wald test on their released covariance.
     clear : bool
         Whether that is significant at the 5 % family-wise level (Bonferroni over all columns).
+    without : tuple of str, default=()
+        The names of its effects that are not reliable: the test is of the others alone.
     """
 
     name: str
     features: tuple[str, ...]
     p_value: float
     clear: bool
+    without: tuple[str, ...] = ()
 
 
 def in_words(variable: Variable, baseline: str | None) -> str:
@@ -40,4 +43,7 @@ def in_words(variable: Variable, baseline: str | None) -> str:
     against = "" if baseline is None else f" against {listed([baseline])}"
     verdict = "significant" if variable.clear else "not significant"
     said = f"{len(variable.features)} effects{against}, together {verdict} ({p_words(variable.p_value)})"
+    if variable.without:
+        are = "is" if len(variable.without) == 1 else "are"
+        said += f", without {listed(variable.without)}, which {are} not reliable"
     return f"{listed([variable.name])}: {said}"

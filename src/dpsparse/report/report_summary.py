@@ -285,7 +285,7 @@ def _an_example(model: "LinearModel") -> str | None:
     features = {feature.name: feature for feature in model.features}
     selected: list[Feature] = [features[effect.feature] for effect in model.effects]
     text = [each for each in selected if each.category is not None or each.buckets is not None]
-    category = next((each for each in text if not _is_unnamed(each)), None)
+    category = next((each for each in text if not each.is_unnamed), None)
     if category is not None:
         rows = model.privacy.guarantee.protects.singles
         return (
@@ -300,15 +300,10 @@ def _an_example(model: "LinearModel") -> str | None:
     return None
 
 
-def _is_unnamed(feature: Feature) -> bool:
-    text = feature.indicator
-    return text.buckets is not None and (text.other or text.label is None)
-
-
 def _selected_unnamed(model: "LinearModel") -> list[Feature]:
     features = {feature.name: feature for feature in model.features}
     selected: list[Feature] = [features[effect.feature] for effect in model.effects]
-    return [each for each in selected if _is_unnamed(each)]
+    return [each for each in selected if each.is_unnamed]
 
 
 def unnamed(model: "LinearModel") -> Iterator[str]:

@@ -1,0 +1,35 @@
+"""Effects of text without a name, of which a paper has nothing to show."""
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dpsparse.model.released import LinearModel
+
+
+def not_shown(models: Sequence["LinearModel"]) -> set[str]:
+    """The effects of unnamed values that no model has anything to say of: papers leave them out, and count them.
+
+    Noise can suggest a value that no record holds. An effect that a method gives without errors is shown.
+    """
+    unnamed = [
+        (effect.feature, effect.interval is None and (not effect.trusted or effect.coef == 0))
+        for model in models
+        for effect, place in zip(model.effects, model._places, strict=True)
+        if model.features[place].is_unnamed
+    ]
+    return {name for name, is_empty in unnamed if is_empty} - {name for name, is_empty in unnamed if not is_empty}
+
+
+def not_shown_words(names: Collection[str]) -> str:
+    """How many effects are not shown, without a full stop.
+
+    Examples
+    --------
+    >>> from dpsparse.model.unnamed_values import not_shown_words
+    >>> print(not_shown_words({"sex (unnamed value 2)"}))
+    not shown: 1 effect of an unnamed value, which has no interval
+    """
+    if len(names) == 1:
+        return "not shown: 1 effect of an unnamed value, which has no interval"
+    return f"not shown: {len(names):,} effects of unnamed values, which have no intervals"
