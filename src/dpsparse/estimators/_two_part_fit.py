@@ -228,7 +228,7 @@ def two_part_model(estimator: "PrivateSparseTwoPartRegressor", parts: TwoParts) 
         spread_explained=None,
         median_shift=None,
         calibration_slope=1.0,
-        left_out={**whether.left_out, **how_much.left_out},
+        left_out=parts.left_out(),
         responses=whether.responses,
         variables=(),
         correlations=None,
