@@ -60,7 +60,7 @@ class TwoParts:
         return tuple(self._effects())
 
     def left_out(self) -> dict[str, str]:
-        """The selected features that have no effect in either part, and why: one part may leave out what the other has."""
+        """The selected features that have no effect in either part, and why; what one leaves out the other may have."""
         effects = {each.feature for part in (self.whether, self.how_much) for each in part.effects}
         whys = {**self.whether.left_out, **self.how_much.left_out}
         return {name: why for name, why in whys.items() if name not in effects}
