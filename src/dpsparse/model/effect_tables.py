@@ -256,7 +256,7 @@ def _facts(models: Sequence["LinearModel"], width: int) -> list[Line]:
     rows = {
         "Records": [f"{model.privacy.guarantee.rows or model.privacy.n_records:,}" for model in models],
         "People": ["" if model.privacy.guarantee.rows is None else f"{model.privacy.n_records:,}" for model in models],
-        "Features selected": [f"{len(model.effects):,} of {len(model.features):,}" for model in models],
+        "Features selected": [f"{len(model.effects):,} of {model.n_features:,}" for model in models],
         "Spread explained": [
             "" if model.spread_explained is None else f"{model.spread_explained:.0%}".replace("%", " %")
             for model in models
