@@ -182,6 +182,10 @@ def test_features_with_few_carriers_are_not_trusted_where_their_share_is_known()
     state = with_units(state, u1=few, u2=enough)
     assert trusted(state, errors_of(state)[1:], units_known="none").tolist() == [True, False, True]
     assert trusted(state, errors_of(state)[1:], units_known="all").all()
+    # The share is at least that of a few, and may be 1: noise is the reason.
+    assert doubts(state, units_known="none") == ["", "maybe few carriers", ""]
+    assert doubts(state, units_known="all") == ["", "", ""]
+    state = with_units(state, u1=few | {"most_share": few["least_share"]}, u2=enough)
     assert doubts(state, units_known="none") == ["", "few carriers", ""]
 
 

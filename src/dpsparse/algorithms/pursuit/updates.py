@@ -15,6 +15,7 @@ from dpsparse.algorithms.pursuit.feature_unit import FeatureUnit
 from dpsparse.algorithms.pursuit.result import (
     FEW_CARRIERS,
     HARDLY_VARIES,
+    MAYBE_FEW,
     MOVED_FAR,
     OUTLYING,
     TOO_NOISY,
@@ -250,6 +251,12 @@ def rare(state: State, facts: PublicFacts) -> NDArray[np.bool_]:
     return reliability.is_rare(state.n_records, shares) & decisions.learns_units(facts)
 
 
+def surely_rare(state: State, facts: PublicFacts) -> NDArray[np.bool_]:
+    """Which of these have too few, whatever the noise of the released share is."""
+    shares = np.array([unit.most_share for unit in state.kept_units])
+    return reliability.is_rare(state.n_records, shares) & decisions.learns_units(facts)
+
+
 def last_move(state: State) -> NDArray[np.float64]:
     """How far the last gradient moved the effects of the kept features."""
     return np.abs(state.effects - state.evidence.last.origin)[state.kept_features]
@@ -273,7 +280,8 @@ def doubts_of(state: State, facts: PublicFacts) -> NDArray[np.object_]:
     doubts = np.full(len(columns), TOO_NOISY if reliability.is_noisy(last) else "", dtype=object)
     doubts[reliability.moved_too_far(last_move(state), last)] = MOVED_FAR
     doubts[reliability.is_weak(columns, last, state.moments.jacobian)] = OUTLYING
-    doubts[rare(state, facts)] = FEW_CARRIERS
+    doubts[rare(state, facts)] = MAYBE_FEW
+    doubts[surely_rare(state, facts)] = FEW_CARRIERS
     for place, column in enumerate(columns):
         doubts[place] = out.get(state.columns[column - state.constants].feature, doubts[place])
     return doubts
@@ -286,7 +294,8 @@ def doubts_of_step(state: State, facts: PublicFacts) -> NDArray[np.object_]:
     doubts = np.full(len(state.kept_features), "" if step is None or step.settled else MOVED_FAR, dtype=object)
     if step is not None and step.noisy:
         doubts[:] = TOO_NOISY
-    doubts[rare(state, facts)] = FEW_CARRIERS
+    doubts[rare(state, facts)] = MAYBE_FEW
+    doubts[surely_rare(state, facts)] = FEW_CARRIERS
     for place, column in enumerate(state.kept_features):
         doubts[place] = out.get(state.columns[column - state.constants].feature, doubts[place])
     return doubts
