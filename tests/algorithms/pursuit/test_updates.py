@@ -141,6 +141,14 @@ def test_constant_features_and_wrong_units_are_left_out():
     assert state.kept.tolist() == [0, 2]
 
 
+def test_as_many_other_columns_are_not_those_of_the_estimate():
+    state = take_gradient(make_state(), [0.0, 0.5, 0.3, 0.2], noise=0.02)
+    assert updates.knows_kept(state)
+    state = replace(state, effects=np.append(state.effects, 0.0), kept=np.array([0, 1, 2, 3, 4]))
+    assert not updates.knows_kept(state)
+    assert not updates.knows_kept(replace(state, kept=np.array([0, 2, 3, 4])))
+
+
 def test_without_an_intercept_a_constant_feature_is_not_left_out():
     state = make_state(fit_intercept=False)
     state = take_gradient(state, [0.5, 0.3, 0.2], noise=0.02)

@@ -218,6 +218,15 @@ def covariance_of(state: State) -> NDArray[np.float64]:
     )
 
 
+def knows_kept(state: State) -> bool:
+    """Whether the pursuit's estimate is of the columns that are kept now.
+
+    Not where one came with a selected feature since, even if another proved absent, so that there are as many.
+    """
+    as_many = len(state.kept) == len(state.evidence.estimate.effects)
+    return as_many and bool(np.isin(state.kept, state.evidence.last.columns).all())
+
+
 def spare_dropped(state: State, facts: PublicFacts) -> State:
     """Keep the constant and as many features as asked for: those most standard errors from 0."""
     state = solved(state)
@@ -344,7 +353,7 @@ def with_reference(
     sure = any_sure(best[features], errors[features, features])
     explains = (sure or concluded.explains) and not concluded.all_equal
     # Categories that came with others have no effects of the pursuit.
-    if math.isfinite(step.tau) and len(best) == len(state.evidence.estimate.effects):
+    if math.isfinite(step.tau) and knows_kept(state):
         of_pursuit = covariance_of(state)
         if facts.rows.many:
             of_pursuit = of_pursuit + step.sampling
