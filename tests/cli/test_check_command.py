@@ -139,6 +139,13 @@ def test_a_good_file(people, capsys):
     assert "No fault was seen." in told(capsys, "--target", "cost")
 
 
+def test_a_file_of_names_alone_has_no_records(people, capsys):
+    (people / "people.csv").write_text("age,sex,cost\n")
+    out = told(capsys, "--target", "cost")
+    assert "The file: it has names of columns and no records: a fit is refused" in out
+    assert "No fault was seen." not in out
+
+
 def test_parquet_is_checked_by_records(people, capsys):
     pd.DataFrame({"age": [30.0, None, 50.0], "sex": ["f", None, "m"]}).to_parquet("people.parquet")
     main(["check", "people.parquet", "--json"])

@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from dpsparse import (
+    DPIHTH,
     PrivateSparseClassifier,
     PrivateSparsePoissonRegressor,
     PrivateSparseRegressor,
@@ -22,6 +23,7 @@ from dpsparse import (
 )
 from dpsparse.data.object_tables import as_objects
 from dpsparse.data.raw_data import frame_with_text, join_response
+from dpsparse.data.validation import name_of_response
 from dpsparse.io.bounds import Bounds
 from dpsparse.model.json_file import as_dict
 
@@ -93,6 +95,30 @@ def test_a_mask_is_no_gap():
 def test_a_list_is_fitted_as_objects_are():
     expected = regressor().fit(read_table(FRAME.assign(cost=COST.astype(object)), "cost"))
     assert published(regressor().fit(FRAME, COST.tolist())) == published(expected)
+
+
+@pytest.mark.filterwarnings("ignore:With n=")
+@pytest.mark.parametrize("estimator", [PrivateSparseRegressor, PrivateSparseTwoPartRegressor, DPIHTH])
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_responses_keep_their_name_beside_numbers(estimator, frame):
+    table = frame({"age": np.arange(300.0), "cost": np.arange(300.0)})
+    released = estimator(sparsity=1).fit(table[["age"]], table["cost"]).released_
+    assert released.target == "cost"
+    assert released.parts is None or released.parts.whether.target == "cost"
+
+
+@pytest.mark.parametrize(
+    ("y", "name"),
+    [
+        (pd.Series([1.0], name="age"), "y"),
+        (pd.Series([1.0], name="a\nb"), "y"),
+        (pd.Series([1.0], name=3), "y"),
+        (np.ones(1), "y"),
+    ],
+)
+def test_other_responses_have_none(y, name):
+    assert name_of_response(y, ["age"]) == name
+    assert name_of_response(y, ["age", "y"]) == "response"
 
 
 def test_responses_have_a_name_that_no_column_has():

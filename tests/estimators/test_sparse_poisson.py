@@ -78,6 +78,13 @@ def test_an_exposure_may_be_a_column_by_its_place_or_its_name_or_an_array(tmp_pa
     assert 6 not in by_place.support_
     assert by_name.released_.exposure == "years"
     assert "the rate of y per unit of years" in by_name.summary()
+    # The exposure is no feature: verdicts are over the other six.
+    assert (by_name.n_features_in_, by_name.released_.n_features, by_name.glance().n_features[0]) == (7, 6, 6)
+    assert "family-wise level over 6 features" in " ".join(by_name.summary().split())
+    with_gaps = PrivateSparsePoissonRegressor(**asked, missing="center").fit(frame, y, exposure="years")
+    assert with_gaps.released_.n_features == 12
+    other = PrivateSparsePoissonRegressor(**asked).fit(frame.rename(columns={"a": "exposure"}), y, exposure=exposure)
+    assert (other.released_.exposure, other.released_.n_features) == ("the exposure", 7)
     save_model(by_name, tmp_path / "model.json")
     np.testing.assert_array_equal(load_model(tmp_path / "model.json").predict(frame), by_name.predict(frame))
     beside = PrivateSparsePoissonRegressor(**asked).fit(X, y, exposure=exposure)

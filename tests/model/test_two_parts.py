@@ -10,6 +10,7 @@ from scipy.special import expit
 
 from dpsparse import PrivateSparseTwoPartRegressor, compare_models, load_model, save_model
 from dpsparse.algorithms.overall_level import Level
+from dpsparse.estimators._two_part_fit import two_part_model
 from dpsparse.model.effect import Effect, Verdict
 from dpsparse.model.two_parts import TILT, TwoParts, at_level
 from dpsparse.report.fit_page import fit_page
@@ -108,6 +109,13 @@ def test_a_feature_of_one_part_has_no_effect_in_the_other(fitted):
     assert (first.feature, second.feature) == ("2", "1")
     assert first.estimate == pytest.approx(LEVEL.share * 25)
     assert second.estimate == pytest.approx(LEVEL.mean_slope * 0.6)
+
+
+def test_what_one_part_leaves_out_and_the_other_has_is_not_left_out(fitted):
+    parts = parts_with(fitted[0], (), (Effect("1", 20.0),))
+    out = replace(parts.whether, left_out={"1": "hardly varies", "3": "unit wrong"})
+    parts = TwoParts(out, parts.how_much, LEVEL)
+    assert two_part_model(fitted[0], parts).left_out == {"3": "unit wrong"}
 
 
 def test_an_effect_that_cannot_be_trusted_in_a_part_is_not_trusted(fitted):

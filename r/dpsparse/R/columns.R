@@ -49,7 +49,7 @@
   }
   if (!is.data.frame(data)) stop("data must be a data frame", call. = FALSE)
   missing <- setdiff(c(setdiff(all.vars(formula), "."), apart), names(data))
-  if (length(missing)) stop("data has no column '", missing[1], "'", call. = FALSE)
+  if (length(missing)) stop(.no_column(missing[1], names(data)), call. = FALSE)
   features <- formula[[3]]
   if ("." %in% all.vars(features)) {
     others <- lapply(setdiff(names(data), c(all.vars(formula[[2]]), apart)), as.name)
@@ -60,6 +60,15 @@
     text = paste(.python_text(formula[[2]]), "~", .python_text(features)),
     columns = data[unique(c(all.vars(formula[[2]]), all.vars(features), apart))]
   )
+}
+
+# That a name is no column, and what it may be meant to be. Python's own sentence would need Python to be there.
+.no_column <- function(name, columns) {
+  edits <- drop(utils::adist(name, columns, ignore.case = TRUE))
+  # Two letters that changed places are two edits: half of a name of four.
+  near <- columns[which.min(edits)][min(edits, Inf) <= nchar(name) / 2]
+  guess <- if (length(near)) paste0("; did you mean '", near, "'?") else ""
+  paste0("data has no column '", name, "'", guess)
 }
 
 # One column for pandas: NA becomes a gap, whatever the type; levels of factors are not passed on.

@@ -51,6 +51,6 @@ def init(data: str, target: str | None, separator: str | None, encoding: str, ou
         click.echo(text, nl=False)
     else:
         click.echo(
-            f'{out}: replace each "?" BY HAND, from what is known without these records; bounds read off the data '
-            "would leak what the guarantee is to protect."
+            f'{out}: remove the # before what you know of a column without these records, and replace its "?" BY HAND; '
+            "bounds read off the data would leak what the guarantee is to protect."
         )

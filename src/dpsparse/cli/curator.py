@@ -55,6 +55,8 @@ def curator_faults(
         if categories is not None:
             faults += _misspellings(table, column, categories)
     remarks = list(found.remarks)
+    if not table.n_records:
+        remarks.append((None, "it has names of columns and no records: a fit is refused"))
     if target is not None and label is not None:
         faults += _misspellings(table, target, spellings(label))
         if not (yes_or_no(table, target, label) == 1).any():

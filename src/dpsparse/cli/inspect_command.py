@@ -33,7 +33,7 @@ def inspect(model: str, registry: str | None, nist: str | None, as_json: bool) -
         written = {name: path for name, path in (("registry", registry), ("nist", nist)) if path is not None}
         output.print_json(output.model_facts(released) | written)
         return
-    output.say("Model", f"{released.target} from {len(released.features):,} features, by {released.estimator}")
+    output.say("Model", f"{released.target} from {released.n_features:,} features, by {released.estimator}")
     output.say("In plain words", released.privacy.plain_words())
     output.print_effects(released)
     output.say("In full", "")

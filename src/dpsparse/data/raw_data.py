@@ -11,7 +11,7 @@ import numpy as np
 from dpsparse.data.object_tables import as_objects, listed
 from dpsparse.data.person_ids import people_of
 from dpsparse.data.public_schema import read_schema
-from dpsparse.data.validation import is_dask, refuse_masked
+from dpsparse.data.validation import is_dask, name_of_response, refuse_masked
 from dpsparse.engine.people import People
 from dpsparse.io.bounds import Bounds
 from dpsparse.io.bounds_file import read_bounds
@@ -21,7 +21,7 @@ from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.cells.raw_table import FrameTable, StoreTable, as_raw_table
 from dpsparse.io.cells.typed_cells import frame_columns
 from dpsparse.io.table_features import Feature
-from dpsparse.schema import FileError, alternatives, is_name, quoted
+from dpsparse.schema import FileError, alternatives, quoted
 
 # Kinds of types that are numbers as they are.
 _TYPED = (Kind.number, Kind.boolean)
@@ -355,9 +355,7 @@ def join_response(X: Any, y: Any, bounds: Bounds, schema: Any = None) -> RawData
         raise ValueError("X and y must have the same number of rows, and y one column")
     # A list declares no type: that which NumPy gives it follows from the responses, of which one may be missing.
     values = as_objects(y) if isinstance(y, list | tuple) else y
-    names = {str(name) for name in getattr(X, "column_names", X.columns)}
-    named = getattr(y, "name", None)
-    target = next(each for each in (named, "y", "response", "the response") if is_name(each) and each not in names)
+    target = name_of_response(y, {str(name) for name in getattr(X, "column_names", X.columns)})
     return raw_data(FrameTable(X, (target, values)), target, bounds, None, schema)
 
 

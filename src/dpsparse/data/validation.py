@@ -2,7 +2,7 @@
 
 import numbers
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from dpsparse.engine.refusals import (
     NOT_NUMERIC,
     Y_NOT_NUMERIC,
 )
+from dpsparse.schema import is_name
 
 # Public numbers beyond this have squares and products that overflow.
 LARGEST = 1e100
@@ -164,6 +165,23 @@ def frame_names(X: Any) -> list[str] | None:
     # pandas, polars and dask; pyarrow.
     names = getattr(X, "columns", None) if hasattr(X, "dtypes") else getattr(X, "column_names", None)
     return list(names) if names is not None and all(isinstance(name, str) for name in names) else None
+
+
+def name_of_response(y: Any, names: Collection[str] | None) -> str:
+    """What responses are called: as their series is, of pandas, polars or dask, where no feature is called so.
+
+    The names of dask's arrays are no names: they are made of what is in them.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from dpsparse.data.validation import name_of_response
+    >>> name_of_response(pd.Series([1.0, 2.0], name="cost"), ["age"]), name_of_response([1.0, 2.0], None)
+    ('cost', 'y')
+    """
+    named = y.name if type(y).__name__ == "Series" else None
+    taken = set() if names is None else set(names)
+    return next(each for each in (named, "y", "response", "the response") if is_name(each) and each not in taken)
 
 
 def is_dask(values: Any) -> bool:

@@ -10,7 +10,7 @@ from dpsparse.algorithms.iht.private_iht import PEELING_SCALES, iht_commitment, 
 from dpsparse.algorithms.iht.theory import default_clip_bound, default_n_iter, step_sizes
 from dpsparse.algorithms.losses import Loss
 from dpsparse.data.as_table import as_table
-from dpsparse.data.validation import cap_sparsity, check_choice, check_count, check_number
+from dpsparse.data.validation import cap_sparsity, check_choice, check_count, check_number, name_of_response
 from dpsparse.estimators._private import PrivateLinearRegressor, as_dtype
 from dpsparse.estimators._types import Calibration, LedgerLocation, Progress
 from dpsparse.model.effect import Effect
@@ -164,7 +164,7 @@ class PaperMethod(PrivateLinearRegressor):
         steps = step_sizes(self._step(sparsity), n_iter)
         step_units(n, steps, clip_bound, loss)
         with self._reserved(meter, lambda guarantee: iht_commitment(guarantee, sparsity, n_iter, self.calibration)):
-            y = self._validated(table, y, (n, d))
+            given, y = y, self._validated(table, y, (n, d))
             cap_sparsity(self.sparsity, d)
             self._warn_if_weak(meter)
             rows = table.rows(self._response(y), check_before_release=self._check_before_release)
@@ -189,7 +189,8 @@ class PaperMethod(PrivateLinearRegressor):
         self.n_iter_ = n_iter
         names = self._names_of(self.support_)
         effects = [Effect(name, float(self.coef_[j])) for j, name in zip(self.support_, names, strict=True)]
-        self._publish(self._linear_model(effects, meter.record(), constant=self.intercept_))
+        target = name_of_response(given, table.names)
+        self._publish(self._linear_model(effects, meter.record(), target, constant=self.intercept_))
         return self
 
     def _check_parameters(self) -> None:

@@ -236,6 +236,7 @@ class PrivateLinearRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[
         self,
         effects: Sequence[Effect],
         privacy: PrivacyRecord,
+        target: str,
         center: float | NDArray[np.float64] = 0.0,
         scale: float | NDArray[np.float64] = 1.0,
         **facts: Any,
@@ -244,7 +245,7 @@ class PrivateLinearRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[
         names = getattr(self, "feature_names_in_", None)
         return LinearModel(
             estimator=type(self).__name__,
-            target="y",
+            target=target,
             features=NumericColumns(self.n_features_in_, names, np.array(center), np.array(scale)),
             effects=tuple(effects),
             intercept=float(self.intercept_),

@@ -18,7 +18,7 @@ from dpsparse.data.as_table import as_table
 from dpsparse.data.person_ids import people_of, people_rows, without_ids
 from dpsparse.data.public_units import n_units_known, public_units, units_known
 from dpsparse.data.raw_data import RawData, frame_with_text, is_frame, join_response, raw_data, refuse_beside
-from dpsparse.data.validation import cap_sparsity, check_count
+from dpsparse.data.validation import cap_sparsity, check_count, name_of_response
 from dpsparse.data.within_person import deviations, of_several
 from dpsparse.engine.people import ONE_ROW, People
 from dpsparse.engine.protocols import Rows, Table
@@ -161,6 +161,7 @@ class PursuitEstimator(PrivateEstimator):
             fit_raw(self, X, progress)
             return self
         self._check_parameters()
+        given = y
         X, ids = without_ids(X, person)
         if self.within:
             X, y, ids = of_several(X, y, ids)
@@ -200,7 +201,8 @@ class PursuitEstimator(PrivateEstimator):
         self._reset()
         names = getattr(self, "feature_names_in_", None)
         features = NumericColumns(d, names, np.array(units.center), np.array(units.scale), self._allow_missing)
-        set_results(self, pursuit.run(), features, table.dtype, meter, within=self.within, **self._described())
+        described = {"target": name_of_response(given, names), "within": self.within} | self._described()
+        set_results(self, pursuit.run(), features, table.dtype, meter, **described)
         return self
 
     def _people(self, table: Table, ids: Any, n_rows: int) -> People:

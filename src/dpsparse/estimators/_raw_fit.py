@@ -13,7 +13,7 @@ from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.feature_groups import Companions
 from dpsparse.algorithms.pursuit.pursuit import Pursuit
 from dpsparse.algorithms.pursuit.reference_budget import pursuit_share
-from dpsparse.algorithms.pursuit.result import FEW_CARRIERS, PursuitResult
+from dpsparse.algorithms.pursuit.result import MAYBE_FEW, PursuitResult
 from dpsparse.algorithms.pursuit.schedule import Schedule, n_selectable, schedule_for
 from dpsparse.algorithms.pursuit.shared_units import SharedUnits
 from dpsparse.data.person_ids import people_rows
@@ -340,7 +340,7 @@ class PreparedTable:
         effects = replace(
             result.features,
             shrunk_effects=np.where(there, result.features.shrunk_effects, 0.0),
-            doubts=np.where(there | (doubts != ""), doubts, FEW_CARRIERS),
+            doubts=np.where(there | (doubts != ""), doubts, MAYBE_FEW),
         )
         count = count and replace(count, empty=self.encoding.empty_responses)
         return replace(result, features=effects, response=replace(result.response, count=count))

@@ -14,6 +14,7 @@ from dpsparse.inference.intervals import p_value
 from dpsparse.inference.significance import critical_value, joint_p_value, significant
 from dpsparse.io.table_features import Feature
 from dpsparse.model.effect import Effect
+from dpsparse.model.exposures import n_selectable
 from dpsparse.model.numeric_columns import NumericColumns
 from dpsparse.model.released import LinearModel
 from dpsparse.model.unread_responses import UnreadResponsesWarning, unread
@@ -40,10 +41,12 @@ def set_results(
     """
     estimand = estimator._family.estimand
     size, d, selected = len(features), estimator.n_features_in_, result.features
-    height = critical_value(size)
+    exposure = described.get("exposure")
+    tested = n_selectable(features, exposure)
+    height = critical_value(tested)
     errors = np.where(selected.trusted, selected.standard_errors, np.nan)
     # Where nothing was learned no error is trusted; a nearly exact fit has errors, and is tested.
-    clear = significant(selected.effects, errors, size) & result.predictions.explains
+    clear = significant(selected.effects, errors, tested) & result.predictions.explains
     # "auto" keeps all that it selected, so that intervals are of the effects that predict, or none where nothing is
     # explained: a choice among them after the fit would need a fit of its own.
     none = estimator.sparsity == "auto" and result.selected and not result.predictions.explains
@@ -115,9 +118,9 @@ def set_results(
             left_out={features[place].name: why for place, why in result.left_out.items()},
             responses=result.response.count,
             estimand=None if estimand is None else estimand.name,
-            variables=_variables(selected, kept, features) if result.predictions.explains else (),
+            variables=_variables(selected, kept, features, exposure) if result.predictions.explains else (),
             correlations=_correlations(selected.covariance, kept[known & selected.trusted[kept]]),
-            **{"target": "y"} | described,
+            **described,
         )
     )
     if result.response.count is not None and result.response.count.is_short:
@@ -139,7 +142,9 @@ def _by_variable(places: NDArray[np.int64], features: Sequence[Feature]) -> NDAr
     return places[order]
 
 
-def _variables(selected: FeatureEffects, kept: NDArray[np.int64], features: Sequence[Feature]) -> tuple[Variable, ...]:
+def _variables(
+    selected: FeatureEffects, kept: NDArray[np.int64], features: Sequence[Feature], exposure: str | None
+) -> tuple[Variable, ...]:
     """The columns with several effects that can be tested, each tested as a whole, but for what is not reliable."""
     places: dict[str, list[int]] = {}
     without: dict[str, list[str]] = {}
@@ -149,9 +154,9 @@ def _variables(selected: FeatureEffects, kept: NDArray[np.int64], features: Sequ
             places.setdefault(feature.variable, []).append(int(place))
         else:
             without.setdefault(feature.variable, []).append(feature.name)
-    # Each column had a chance. Columns of numbers are not made to be counted: there may be a million.
+    # Each column but the exposure had a chance. Columns of numbers are not made to be counted: there may be a million.
     if isinstance(features, NumericColumns):
-        n_columns = features.n_columns
+        n_columns = features.n_columns - (n_selectable(features, exposure) < len(features))
     else:
         n_columns = len({feature.variable for feature in features})
     level = FAMILY_WISE_LEVEL / n_columns

@@ -27,7 +27,7 @@ from dpsparse.algorithms.pursuit.schedule import Schedule
 from dpsparse.data.as_table import as_table
 from dpsparse.data.person_ids import people_rows, without_ids
 from dpsparse.data.public_units import public_units
-from dpsparse.data.validation import cap_sparsity
+from dpsparse.data.validation import cap_sparsity, name_of_response
 from dpsparse.engine.people import ONE_ROW
 from dpsparse.engine.protocols import Rows
 from dpsparse.estimators._private import MIN_ROWS, as_dtype
@@ -75,7 +75,7 @@ def fit_array(estimator: "PrivateSparseTwoPartRegressor", X: Any, y: Any, person
     rows_per_person = ONE_ROW if people is None else people.rows
     planned = cache(lambda guarantee: estimator._schedule(guarantee, n, d, rows=rows_per_person))
     with estimator._reserved(meter, lambda guarantee: planned(guarantee).commitment):
-        y = estimator._validated(table, y, (n_rows, d))
+        given, y = y, estimator._validated(table, y, (n_rows, d))
         names = getattr(estimator, "feature_names_in_", None)
         units = public_units(estimator.feature_center, estimator.feature_scale, range(d) if names is None else names)
         asked = getattr(estimator, estimator._sparsity_parameter)
@@ -108,7 +108,8 @@ def fit_array(estimator: "PrivateSparseTwoPartRegressor", X: Any, y: Any, person
         part.n_features_in_ = d
         if names is not None:
             part.feature_names_in_ = names
-        set_results(part, _counted(name, result), features, table.dtype, share, **part._described())
+        described = {"target": name_of_response(given, names)} | part._described()
+        set_results(part, _counted(name, result), features, table.dtype, share, **described)
     _publish(estimator, parts, rows_of(LEVEL), meter, plan, table.dtype)
 
 
@@ -228,7 +229,7 @@ def two_part_model(estimator: "PrivateSparseTwoPartRegressor", parts: TwoParts) 
         spread_explained=None,
         median_shift=None,
         calibration_slope=1.0,
-        left_out={**whether.left_out, **how_much.left_out},
+        left_out=parts.left_out(),
         responses=whether.responses,
         variables=(),
         correlations=None,

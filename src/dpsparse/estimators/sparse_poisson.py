@@ -217,7 +217,9 @@ class PrivateSparsePoissonRegressor(RegressorMixin, PursuitEstimator):  # type: 
             return {}
         place, names = self._exposed[0], getattr(self, "feature_names_in_", None)
         if place == BESIDE:
-            return {"exposure": "exposure"}
+            # A feature that is called so is another column.
+            taken = names is not None and "exposure" in names
+            return {"exposure": "the exposure" if taken else "exposure"}
         return {"exposure": str(place if names is None else names[place])}
 
     def _check_parameters(self) -> None:

@@ -43,12 +43,12 @@ def is_noisy(last: Gradient) -> bool:
     return bool(last.noise_scale > LARGEST_NOISE * last.tau * last.gain[-1])
 
 
-def is_rare(n_records: float, least_shares: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which features may have too few carriers, from lower bounds on the shares of pairs that differ.
+def is_rare(n_records: float, shares: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which features have too few carriers, from shares of pairs that differ: may have, from lower bounds on them.
 
     Of a 0/1 feature that a small share of the records has, twice that share of the pairs differ.
     """
-    return np.asarray(n_records / 2 * least_shares < LEAST_CARRIERS)
+    return np.asarray(n_records / 2 * shares < LEAST_CARRIERS)
 
 
 def with_last_move(errors: NDArray[np.float64], move: NDArray[np.float64], last: Gradient) -> NDArray[np.float64]:

@@ -7,8 +7,9 @@ from dpsparse.io.bounds_file import UNFILLED
 from dpsparse.schema import FileError, quoted
 
 _ADVICE = """\
-# Public bounds for {name}: fill in each "?" by hand, from what is known without looking at these records, or delete
-# the section of a column of which nothing is known: a fit learns what it needs within its guarantee.
+# Public bounds for {name}: of each column of which something is known without looking at these records, remove the #
+# before its lines below and fill in each "?" by hand. Leave the others as they are: a fit learns what it needs within
+# its guarantee.
 # Bounds read off the data (their minima, maxima, means) would leak what the guarantee protects.
 #
 # low, high: the range in which about 95 % of people lie; or give center and scale instead, near the mean and the
@@ -18,7 +19,7 @@ _ADVICE = """\
 # A column of text: categories = ["a", "b"] instead, the public ones, the baseline first; any other text counts as the
 # baseline. With public shares: categories = {{a = 0.7, b = 0.3}}.
 # Many columns of one kind: one section whose name has a *, such as [columns."gene_*"].
-# Delete the section of the column you pass as --target.
+# Leave that of the column you pass as --target a comment.
 
 # Columns to leave out, such as identifiers; * stands for any text.
 drop = []
@@ -36,8 +37,11 @@ def template(file: str, names: Sequence[str], text_columns: Collection[str] = ()
     for name in names:
         if name != target:
             asked = (
-                f'categories = ["{UNFILLED}"]' if name in text_columns else f'low = "{UNFILLED}"\nhigh = "{UNFILLED}"'
+                f'#categories = ["{UNFILLED}"]'
+                if name in text_columns
+                else f'#low = "{UNFILLED}"\n#high = "{UNFILLED}"'
             )
-            # Names are printable, and for such texts JSON's quotes are TOML's.
-            sections.append(f"[columns.{json.dumps(name, ensure_ascii=False)}]\n{asked}\n")
+            # Names are printable, and for such texts JSON's quotes are TOML's. Comments, since most columns have none,
+            # and a CSV file does not say which are of text.
+            sections.append(f"#[columns.{json.dumps(name, ensure_ascii=False)}]\n{asked}\n")
     return "\n".join(sections)

@@ -40,6 +40,10 @@ DOUBTS = {
         "too few records differ in it",
         "more records would help, or a rare category put together with others",
     ),
+    result.MAYBE_FEW: Doubt(
+        "the privacy noise at this epsilon leaves open whether enough records differ in it",
+        "a larger epsilon or more records would help",
+    ),
     result.TOO_NOISY: Doubt("the privacy noise is too large for so many features", _MORE),
     result.NOTHING_LEARNED: Doubt("the response's scale could not be learned", "the model's own reason has the remedy"),
     result.NO_MEAN: Doubt(

@@ -263,7 +263,7 @@ def _selected(model: "LinearModel") -> str:
     """How many features were selected, and of how many columns: a column of text has a feature for each category."""
     columns, count = len(model.columns_selected), len(model.effects)
     of_columns = "" if columns == count else f", of {columns:,} column{'s' * (columns != 1)}"
-    return f"{count:,} of {len(model.features):,}{of_columns}"
+    return f"{count:,} of {model.n_features:,}{of_columns}"
 
 
 def _facts(models: Sequence["LinearModel"], width: int) -> list[Line]:

@@ -27,7 +27,7 @@ from dpsparse.model.coefficients import Coefficients
 from dpsparse.model.context import FitContext
 from dpsparse.model.effect import Effect
 from dpsparse.model.evaluation_result import Evaluation
-from dpsparse.model.exposures import exposure_column, exposure_name, is_log_mean, where_positive
+from dpsparse.model.exposures import exposure_column, exposure_name, is_log_mean, n_selectable, where_positive
 from dpsparse.model.frames import predict_frame
 from dpsparse.model.model_summary import summary_html, summary_text
 from dpsparse.model.numeric_columns import NumericColumns
@@ -170,7 +170,7 @@ class LinearModel(Coefficients, ModelFrames):
         guarantee = (
             f"({self.privacy.epsilon:.4g}, {self.privacy.delta:.3g})-DP" if self.privacy.private else "NOT PRIVATE"
         )
-        effects = f"{len(self.effects)} of {len(self.features):,} features"
+        effects = f"{len(self.effects)} of {self.n_features:,} features"
         return f"<LinearModel of {self.target} by {self.estimator}: {effects}, {guarantee}>"
 
     def _released(self) -> "LinearModel":
@@ -416,6 +416,11 @@ class LinearModel(Coefficients, ModelFrames):
     def reads_cells(self) -> bool:
         """Whether the model was fitted on a raw table: it reads cells then, not numbers."""
         return not isinstance(self.features, NumericColumns) and any(each.kind for each in self.features)
+
+    @cached_property
+    def n_features(self) -> int:
+        """The number of features that could be selected; verdicts are over all of them. The exposure is none."""
+        return n_selectable(self.features, self.exposure)
 
     @cached_property
     def n_columns(self) -> int:

@@ -72,7 +72,7 @@ def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
     if text := p_values(model):
         yield "P-values", text
     if Verdict.NOT_SIGNIFICANT in verdicts:
-        count = f"{len(model.features):,}"
+        count = f"{model.n_features:,}"
         yield NOT_SIGNIFICANT, f"among {count} features without effect one this large is common"
     for doubt, names in doubtful(model.effects, model.within).items():
         yield NOT_TRUSTED, in_words(doubt, names)
@@ -139,7 +139,7 @@ def p_values(model: "LinearModel") -> str:
     """That p-values are of single effects, and verdicts of all features together; empty where there are none."""
     if all(effect.interval is None for effect in model.effects):
         return ""
-    count = len(model.features)
+    count = model.n_features
     return (
         "each is of one effect alone, two-sided, and not adjusted for the number of features; verdicts are adjusted: "
         f"significant is p below {number(FAMILY_WISE_LEVEL / count)}, the {FAMILY_WISE_LEVEL:.0%} family-wise level "

@@ -76,7 +76,7 @@ class ModelFrames:
             "delta": privacy.delta,
             "adjacency": privacy.guarantee.adjacency,
             "private": privacy.private,
-            "n_features": len(model.features),
+            "n_features": model.n_features,
             "n_selected": len(model.effects),
             "n_significant": sum(effect.verdict is Verdict.SIGNIFICANT for effect in model.effects),
             "intercept": model.intercept,

@@ -59,6 +59,12 @@ class TwoParts:
         """Average marginal effects on the overall mean, of the features that either part selected."""
         return tuple(self._effects())
 
+    def left_out(self) -> dict[str, str]:
+        """The selected features that have no effect in either part, and why; what one leaves out the other may have."""
+        effects = {each.feature for part in (self.whether, self.how_much) for each in part.effects}
+        whys = {**self.whether.left_out, **self.how_much.left_out}
+        return {name: why for name, why in whys.items() if name not in effects}
+
     @property
     def noise_floor(self) -> float | None:
         """The smallest significant effect of a feature of typical error, for a step of its scale; None without any."""

@@ -45,9 +45,9 @@ def forecast_of(model: "LinearModel") -> Plan:
     held_out = 0 if model.scores is None else model.scores.n_records
     return plan(
         model.privacy.n_records - held_out,
-        len(model.features),
+        model.n_features,
         # A raw table may turn out to have fewer features than were asked for.
-        min(sparsity_of(model), len(model.features)),
+        min(sparsity_of(model), model.n_features),
         asked.epsilon,
         asked.delta,
         # Models of earlier files do not say: theirs is the pursuit's own.
@@ -136,8 +136,8 @@ def _of_parts(model: "LinearModel", share: float) -> Iterator[str]:
         """The odds ratio and the effect that are selected in 4 fits of 5."""
         parts = plan_two_part(
             n,
-            len(model.features),
-            min(sparsity_of(model), len(model.features)),
+            model.n_features,
+            min(sparsity_of(model), model.n_features),
             epsilon,
             asked.delta,
             # The released share.

@@ -55,13 +55,14 @@ def _titled(title: str, content: Iterable[str]) -> Iterator[str]:
 
 
 def _records(model: "LinearModel") -> Iterator[str]:
-    count, n_selected = len({feature.column for feature in model.features}), len(model.columns_selected)
+    count = len({feature.column for feature in model.features} - {model.exposure})
+    n_selected = len(model.columns_selected)
     columns = "1 column" if count == 1 else f"{count:,} columns"
     selected = "none" if not n_selected else f"{n_selected:,}"
     known = f"Of {columns} that could explain {model.target} the fit selected {selected}"
     if text := hardly_any(model):
         yield tag("p", as_sentence(text), class_="bad")
-    n_features = len(model.features)
+    n_features = model.n_features
     parts = "" if n_features == count else f" With categories and gaps, the columns make {n_features:,} features."
     left_out = f" Left out: {remarks.left_out(model)}." if remarks.left_out(model) else ""
     held_out = "" if model.scores is None else f", of which {model.scores.n_records:,} were held out of the fit"
@@ -93,7 +94,7 @@ def verdicts(model: "LinearModel") -> Iterator[str]:
     """What matters: the effects that are significant, those that are not, and those without a verdict."""
     groups = {verdict: [effect for effect in model.effects if effect.verdict is verdict] for verdict in Verdict}
     significant, not_significant = groups[Verdict.SIGNIFICANT], groups[Verdict.NOT_SIGNIFICANT]
-    count = f"{len(model.features):,}"
+    count = f"{model.n_features:,}"
     if model.nearly_exact:
         yield f"{as_sentence(remarks.nothing_learned(model))} Is {model.target} computed from the features?"
     elif not model.response_scale_known:
@@ -195,7 +196,7 @@ def publishable(model: "LinearModel") -> str | None:
     target = model.target if model.classes is None else f"{model.target} being {label_of_yes(model)}"
     return (
         f"What is associated with {target} in {record.size}, by a {method} regression on "
-        f"{len(model.features):,} features at the 5 % family-wise level: {found} These are associations {among}, with "
+        f"{model.n_features:,} features at the 5 % family-wise level: {found} These are associations {among}, with "
         "the other selected features held fixed, and not causes. The result is "
         f"({number(record.epsilon)}, {record.delta:.2g})-differentially private for each person."
     )

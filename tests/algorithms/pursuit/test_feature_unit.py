@@ -168,3 +168,13 @@ def test_no_skewed_feature_is_left_out(law):
         "zeros": np.where(rng.random(N) < 0.51, 0.0, 1e3 + rng.random(N)),
     }[law]
     assert not learned(x).astray
+
+
+def test_bounds_on_the_share_that_differs_hold_its_noise():
+    unit = FeatureUnit().with_size(1.0).with_spread(0.5, 0.5, 0.1 * MOST_SIZES, True)
+    assert (unit.least_share, unit.most_share) == pytest.approx((0.35, 0.65))
+    part = unit.among(0.1)
+    assert (part.least_share, part.most_share) == pytest.approx((0.07, 0.13))
+    maybe, surely = (unit.maybe_absent(surely=surely) for surely in (False, True))
+    assert (maybe.least_share, maybe.most_share) == pytest.approx((0.0, 0.65))
+    assert (surely.least_share, surely.most_share) == (0.0, 0.0)

@@ -141,6 +141,14 @@ def test_constant_features_and_wrong_units_are_left_out():
     assert state.kept.tolist() == [0, 2]
 
 
+def test_as_many_other_columns_are_not_those_of_the_estimate():
+    state = take_gradient(make_state(), [0.0, 0.5, 0.3, 0.2], noise=0.02)
+    assert updates.knows_kept(state)
+    state = replace(state, effects=np.append(state.effects, 0.0), kept=np.array([0, 1, 2, 3, 4]))
+    assert not updates.knows_kept(state)
+    assert not updates.knows_kept(replace(state, kept=np.array([0, 2, 3, 4])))
+
+
 def test_without_an_intercept_a_constant_feature_is_not_left_out():
     state = make_state(fit_intercept=False)
     state = take_gradient(state, [0.5, 0.3, 0.2], noise=0.02)
@@ -182,6 +190,10 @@ def test_features_with_few_carriers_are_not_trusted_where_their_share_is_known()
     state = with_units(state, u1=few, u2=enough)
     assert trusted(state, errors_of(state)[1:], units_known="none").tolist() == [True, False, True]
     assert trusted(state, errors_of(state)[1:], units_known="all").all()
+    # The share is at least that of a few, and may be 1: noise is the reason.
+    assert doubts(state, units_known="none") == ["", "maybe few carriers", ""]
+    assert doubts(state, units_known="all") == ["", "", ""]
+    state = with_units(state, u1=few | {"most_share": few["least_share"]}, u2=enough)
     assert doubts(state, units_known="none") == ["", "few carriers", ""]
 
 

@@ -162,6 +162,7 @@ def test_what_is_not_row_wise_is_refused_by_name(name):
         ("cost ~ I([age])", "a term has columns"),
         ('cost ~ Q("annual income")', "in backticks"),
         ("cost ~ age + offset(log(age))", "exposure="),
+        ("cost ~ factor(sex)", "name of a column of text alone, or C"),
         ("cost ~ cost + age", "response, and cannot be a feature"),
         ("C(grade) ~ age", "the response is one column"),
         ("cost + age ~ sex", "the response is one column"),

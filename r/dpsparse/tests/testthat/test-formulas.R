@@ -33,6 +33,13 @@ test_that("what would read other records is refused", {
   expect_error(dp_lm(~age, people), "must have a response")
 })
 
+test_that("a mistyped column is guessed", {
+  expect_error(.read_formula(csot ~ age, people), "no column 'csot'; did you mean 'cost'?", fixed = TRUE)
+  expect_error(.read_formula(cost ~ regoin, people), "did you mean 'region'?", fixed = TRUE)
+  expect_error(.read_formula(cost ~ age, people, "incme"), "did you mean 'income'?", fixed = TRUE)
+  expect_error(.read_formula(cost ~ height, people), "no column 'height'$")
+})
+
 test_that("cells pass to Python as they are", {
   skip_if_not(dp_available(), "the Python package dpsparse is not installed")
   cells <- function(column) reticulate::py_to_r(.as_python(column)$astype("object")$isna()$tolist())

@@ -81,7 +81,7 @@ class Companions:
         if feature in self.numbers:
             return self._same_number(feature, known).among(share)
         differ = 2 * share * (1 - share)
-        return FeatureUnit(share, math.sqrt(share * (1 - share)), share=differ, least_share=differ)
+        return FeatureUnit(share, math.sqrt(share * (1 - share)), share=differ, least_share=differ, most_share=differ)
 
 
 # No feature comes with another.

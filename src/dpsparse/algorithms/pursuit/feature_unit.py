@@ -29,8 +29,8 @@ class FeatureUnit:
         The typical size of the differences that are not 0.
     second_moment : float
         The expected mean square of (x - center) / scale.
-    share, least_share : float
-        The share of pairs that differ, and a lower confidence bound on it.
+    share, least_share, most_share : float
+        The share of pairs that differ, and confidence bounds on it.
     constant : bool
         Whether so few pairs differ that the feature counts as constant.
     astray : bool
@@ -49,6 +49,7 @@ class FeatureUnit:
     second_moment: float = 1.0
     share: float = 1.0
     least_share: float = 1.0
+    most_share: float = 1.0
     constant: bool = False
     astray: bool = False
     median: float = 0.0
@@ -86,7 +87,8 @@ class FeatureUnit:
             scale=scale,
             astray=astray,
             share=share,
-            least_share=share - c.LEAST_SHARE_DEVIATIONS * noise / c.MOST_SIZES,
+            least_share=share - c.LEAST_SHARE_DEVIATIONS * noise_of_share,
+            most_share=share + c.LEAST_SHARE_DEVIATIONS * noise_of_share,
             constant=bool(differ < c.CONSTANT and noise_of_share < c.CONSTANT_NOISE),
         )
         if tail_follows:
@@ -142,13 +144,18 @@ class FeatureUnit:
     def among(self, share: float) -> "FeatureUnit":
         """The unit of the same number among a share of the records, about; it is at its centre in all others.
 
-        What is not sure of this unit is not sure of that one: the share of its bound on what differs stays.
+        What is not sure of this unit is not sure of that one: the shares of its bounds on what differs stay.
         """
         spread = self.scale / max(math.sqrt(self.share), c.RARE)
         scale = spread * max(math.sqrt(share), c.RARE)
         moment = min(1.0, share / c.RARE**2)
-        least = share * self.least_share / self.share
-        return replace(self, scale=scale, share=share, least_share=least, second_moment=moment, learned=True)
+        least, most = (share * bound / self.share for bound in (self.least_share, self.most_share))
+        among = replace(self, share=share, least_share=least, most_share=most)
+        return replace(among, scale=scale, second_moment=moment, learned=True)
+
+    def maybe_absent(self, *, surely: bool) -> "FeatureUnit":
+        """Take in that perhaps no pair of records with a response differs, or that next to none does."""
+        return replace(self, least_share=0.0, most_share=0.0 if surely else self.most_share)
 
     def settled(self) -> "FeatureUnit":
         """Leave the feature out if it is astray: in a unit in which it is about 0 it does not make the rows long."""

@@ -13,13 +13,18 @@ HARDLY_VARIES, UNIT_WRONG = "hardly varies", "unit wrong"
 # Why an effect has no error that can be relied on: the last gradient still moved it far; those with the feature mostly
 # have outlying responses, or are too few; gradients are too noisy, or nothing was learned or explained at all.
 MOVED_FAR, OUTLYING, FEW_CARRIERS = "moved far", "outlying", "few carriers"
+# Noise does not tell whether those with the feature are too few.
+MAYBE_FEW = "maybe few carriers"
 TOO_NOISY, NOTHING_LEARNED, NOTHING_EXPLAINED = "too noisy", "nothing learned", "nothing explained"
 # An effect on the mean cannot be had at this number of records and epsilon.
 NO_MEAN = "no mean"
 # A typical response is that of a lump: where Huber's estimator cuts residuals depends on how far the lump lies from its
 # own predictions.
 ON_A_LUMP = "on a lump"
-DOUBTS = (MOVED_FAR, OUTLYING, FEW_CARRIERS, TOO_NOISY, NOTHING_LEARNED, NOTHING_EXPLAINED, NO_MEAN, ON_A_LUMP)
+DOUBTS = (
+    *(MOVED_FAR, OUTLYING, FEW_CARRIERS, MAYBE_FEW, TOO_NOISY),
+    *(NOTHING_LEARNED, NOTHING_EXPLAINED, NO_MEAN, ON_A_LUMP),
+)
 
 
 @dataclass(frozen=True)

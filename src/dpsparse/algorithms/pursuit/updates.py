@@ -15,6 +15,7 @@ from dpsparse.algorithms.pursuit.feature_unit import FeatureUnit
 from dpsparse.algorithms.pursuit.result import (
     FEW_CARRIERS,
     HARDLY_VARIES,
+    MAYBE_FEW,
     MOVED_FAR,
     OUTLYING,
     TOO_NOISY,
@@ -217,6 +218,15 @@ def covariance_of(state: State) -> NDArray[np.float64]:
     )
 
 
+def knows_kept(state: State) -> bool:
+    """Whether the pursuit's estimate is of the columns that are kept now.
+
+    Not where one came with a selected feature since, even if another proved absent, so that there are as many.
+    """
+    as_many = len(state.kept) == len(state.evidence.estimate.effects)
+    return as_many and bool(np.isin(state.kept, state.evidence.last.columns).all())
+
+
 def spare_dropped(state: State, facts: PublicFacts) -> State:
     """Keep the constant and as many features as asked for: those most standard errors from 0."""
     state = solved(state)
@@ -250,6 +260,12 @@ def rare(state: State, facts: PublicFacts) -> NDArray[np.bool_]:
     return reliability.is_rare(state.n_records, shares) & decisions.learns_units(facts)
 
 
+def surely_rare(state: State, facts: PublicFacts) -> NDArray[np.bool_]:
+    """Which of these have too few, whatever the noise of the released share is."""
+    shares = np.array([unit.most_share for unit in state.kept_units])
+    return reliability.is_rare(state.n_records, shares) & decisions.learns_units(facts)
+
+
 def last_move(state: State) -> NDArray[np.float64]:
     """How far the last gradient moved the effects of the kept features."""
     return np.abs(state.effects - state.evidence.last.origin)[state.kept_features]
@@ -273,7 +289,8 @@ def doubts_of(state: State, facts: PublicFacts) -> NDArray[np.object_]:
     doubts = np.full(len(columns), TOO_NOISY if reliability.is_noisy(last) else "", dtype=object)
     doubts[reliability.moved_too_far(last_move(state), last)] = MOVED_FAR
     doubts[reliability.is_weak(columns, last, state.moments.jacobian)] = OUTLYING
-    doubts[rare(state, facts)] = FEW_CARRIERS
+    doubts[rare(state, facts)] = MAYBE_FEW
+    doubts[surely_rare(state, facts)] = FEW_CARRIERS
     for place, column in enumerate(columns):
         doubts[place] = out.get(state.columns[column - state.constants].feature, doubts[place])
     return doubts
@@ -286,7 +303,8 @@ def doubts_of_step(state: State, facts: PublicFacts) -> NDArray[np.object_]:
     doubts = np.full(len(state.kept_features), "" if step is None or step.settled else MOVED_FAR, dtype=object)
     if step is not None and step.noisy:
         doubts[:] = TOO_NOISY
-    doubts[rare(state, facts)] = FEW_CARRIERS
+    doubts[rare(state, facts)] = MAYBE_FEW
+    doubts[surely_rare(state, facts)] = FEW_CARRIERS
     for place, column in enumerate(state.kept_features):
         doubts[place] = out.get(state.columns[column - state.constants].feature, doubts[place])
     return doubts
@@ -335,7 +353,7 @@ def with_reference(
     sure = any_sure(best[features], errors[features, features])
     explains = (sure or concluded.explains) and not concluded.all_equal
     # Categories that came with others have no effects of the pursuit.
-    if math.isfinite(step.tau) and len(best) == len(state.evidence.estimate.effects):
+    if math.isfinite(step.tau) and knows_kept(state):
         of_pursuit = covariance_of(state)
         if facts.rows.many:
             of_pursuit = of_pursuit + step.sampling

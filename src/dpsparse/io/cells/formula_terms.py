@@ -35,6 +35,7 @@ LEARNING = {
 }
 # What formulas elsewhere have, and where it is here.
 OTHERWISE = {
+    "factor": "write the name of a column of text alone, or C(x) for any column",
     "Q": "write the name in backticks, such as `my name`",
     "offset": "give exposure=... to PrivateSparsePoissonRegressor",
 }

@@ -28,8 +28,9 @@ def without_absent(at: Scores, state: State, rough: NoisyMatrix) -> tuple[Scores
     binary = {*companions.shares, *range(d, 2 * d)}
     stays = ~(may_be & np.isin(state.kept, _places(state, companions.unsure)))
     doubtful = state.kept[(may_be | (moments <= c.ABSENT)) & np.isin(state.kept, _places(state, binary))]
+    surely = state.kept[moments + c.UNSURE * rough.noise <= c.ABSENT]
     columns = tuple(
-        replace(column, unit=replace(column.unit, least_share=0.0)) if place in doubtful else column
+        replace(column, unit=column.unit.maybe_absent(surely=place in surely)) if place in doubtful else column
         for place, column in enumerate(state.columns, state.constants)
     )
     evidence = replace(state.evidence, precision=_marginal(state.evidence.precision, stays))

@@ -22,7 +22,7 @@ from dpsparse.algorithms.pursuit.releases import Releases, gram_noise, mean_nois
 from dpsparse.algorithms.pursuit.state import State
 from dpsparse.algorithms.pursuit.steps.absent import without_absent
 from dpsparse.algorithms.pursuit.steps.scored import Scores, planned_of
-from dpsparse.algorithms.pursuit.updates import covariance_of, with_reference
+from dpsparse.algorithms.pursuit.updates import covariance_of, knows_kept, with_reference
 from dpsparse.engine import queries
 from dpsparse.families.estimands import MEAN
 from dpsparse.inference.bounded_step import updated
@@ -138,7 +138,7 @@ class ReferenceStep:
         turn, effects = whitening.step, at.effects.copy()
         effects[state.kept] += turn @ mean
         errors = noise * np.sqrt(np.sum(turn**2, axis=1))
-        if self.facts.rows.many and at.k == len(state.evidence.estimate.effects):
+        if self.facts.rows.many and knows_kept(state):
             # With few people a first step is mostly its own noise. The pursuit sees sums of rows, and so more than its
             # number of people tells: where both agree, the start of the last step has most of it.
             before, covariance = at.effects[state.kept], noise**2 * turn @ turn.T
