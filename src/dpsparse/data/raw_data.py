@@ -289,17 +289,19 @@ since a fit learns units privately; or write I((x - 50) / 15) with public number
         known, target = table.bounds, target if formula is not None else table.target
     elif target is None and formula is None:
         raise FileError("the target is missing: name the column of responses, or give a formula")
-    read = raw_data(table, target, known, formula, schema)
-    return replace(read, positive=positive or known.response_positive, exposure=exposure, person=person)
+    named = {"positive": positive or known.response_positive, "exposure": exposure, "person": person}
+    return raw_data(table, target, known, formula, schema, **named)
 
 
-def raw_data(table: Any, target: str | None, bounds: Bounds, formula: str | None, schema: Any) -> RawData:
-    """A table with what is public of it: its bounds, a formula, and a schema."""
+def raw_data(
+    table: Any, target: str | None, bounds: Bounds, formula: str | None, schema: Any, **named: str | None
+) -> RawData:
+    """A table with what is public of it: its bounds, a formula, a schema, the label of yes and columns by name."""
     kinds, given = read_schema(schema or {}, table.names)
     bounds = replace(bounds, columns={**bounds.columns, **given})
     if formula is None:
         assert target is not None, "a table without a formula has a target"
-        return RawData(table, target, bounds, kinds)
+        return RawData(table, target, bounds, kinds, **named)  # type: ignore[arg-type]
     texts: list[str] = []
     if isinstance(table, FrameTable):
         texts = [name for name in table.names if name not in table.declared]
@@ -310,7 +312,7 @@ def raw_data(table: Any, target: str | None, bounds: Bounds, formula: str | None
     read = read_formula(formula, table.names, declared, text_types=texts)
     if target not in (None, read.target):
         raise FileError(f"the response of the formula is {quoted(read.target)}, and the target {quoted(str(target))}")
-    return RawData(FormulaTable(table, read), read.target, bounds, kinds, formula=read)
+    return RawData(FormulaTable(table, read), read.target, bounds, kinds, formula=read, **named)  # type: ignore[arg-type]
 
 
 def refuse_beside(y: Any, person: Any = None) -> None:

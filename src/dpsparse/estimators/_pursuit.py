@@ -249,7 +249,7 @@ class PursuitEstimator(PrivateEstimator):
         known = Bounds(response_center=self.response_center, response_scale=self.response_scale)
         if formula is None:
             return replace(join_response(X, y, known, schema), person=person)
-        return replace(raw_data(FrameTable(X), None, known, formula, schema), person=person)
+        return raw_data(FrameTable(X), None, known, formula, schema, person=person)
 
     @property
     def _sparsity_parameter(self) -> str:
