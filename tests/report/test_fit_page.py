@@ -89,7 +89,7 @@ def test_the_curve_is_that_of_plan_with_this_fit_marked(model):
     text = words(fit_page(model))
     forecast = plan(1_000, 5, 4, 1.0)
     assert f"1 (this fit) {forecast.expected_error:.3g} {forecast.smallest_effect:.3g}" in text
-    assert "effect selected in 4 fits of 5 minimum detectable effect (80 % power)" in text
+    assert "Selected: the effect that is selected in 4 fits of 5. Detectable: the minimum detectable effect" in text
     assert "this fit: 1" in text
 
 

@@ -66,7 +66,7 @@ def ratio_forecast(
     ratio = None if smallest == math.inf else number(float(f"{smallest:.3g}"))
     ratios = [_told(replace(here, epsilon=at).smallest_ratio) for at in _GRID]
     words = (
-        f"Over epsilon: the smallest {here.ratio} that a fit finds in four of five cases, {ratio or 'none'} at epsilon "
+        f"Over epsilon: the smallest {here.ratio} that is selected in 4 fits of 5, {ratio or 'none'} at epsilon "
         f"{epsilon:g}."
     )
     marked = min(max(epsilon, _GRID[0]), _GRID[-1])

@@ -14,7 +14,7 @@ from dpsparse.html import Html, table, tag
 from dpsparse.inference.intervals import SHOWN_PERCENT
 from dpsparse.model.exposures import is_log_mean
 from dpsparse.model.odds import odds_ratio
-from dpsparse.planning.forecast import EPSILONS, Plan, plan
+from dpsparse.planning.forecast import EPSILONS, SELECTED, Plan, plan
 from dpsparse.planning.two_part_forecast import plan_two_part
 from dpsparse.report.charts import curves
 from dpsparse.report.report_summary import as_sentence
@@ -95,14 +95,12 @@ def forecast(model: "LinearModel") -> Iterator[str]:
         f"{here.epsilon:g}, the error is {here.expected_error:.3g}{found}."
     )
     yield from _figure(curves(grid, _lines(forecasts), (here.epsilon, f"this fit: {here.epsilon:g}"), words), words)
-    headings = [
-        "epsilon",
-        "error",
-        "effect selected in 4 fits of 5",
-        "minimum detectable effect (80 % power)",
-        f"width of a {SHOWN_PERCENT} interval",
-    ]
+    headings = ["epsilon", "error", "selected", "detectable", "interval width"]
     yield table("What each epsilon buys", headings, rows, numbers=(1, 2, 3, 4))
+    yield (
+        f"{SELECTED} Detectable: the minimum detectable effect, at 80 % power. Interval width: of a {SHOWN_PERCENT} "
+        "interval."
+    )
     sizes = _sizes(here.n)
     words = f"The same over the number of records, at epsilon {here.epsilon:g}. This fit has {here.n:,}."
     larger = [replace(here, n=n) for n in sizes]
