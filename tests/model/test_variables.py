@@ -33,7 +33,7 @@ def test_a_fit_names_the_effects_that_a_test_is_without():
     (variable,) = _variables(selected, np.arange(4), features, None)
     assert variable.features == ("region=north", "region=west")
     assert variable.without == ("region=east",)
-    (variable,) = _variables(replace(selected, doubts=np.full(4, "", dtype=object)), np.arange(4), features)
+    (variable,) = _variables(replace(selected, doubts=np.full(4, "", dtype=object)), np.arange(4), features, None)
     assert variable.without == ()
 
 
