@@ -52,6 +52,8 @@ def test_a_column_that_is_constant_within_people_is_not_said_to_need_more_record
     shown = (*shown, model_facts(model)["effects"][1]["reason"], " ".join(model.effects_.reason), model.to_markdown())
     assert all("it hardly changes within people" in text for text in shown)
     assert not any("records differ in it" in text for text in shown)
+    model = with_effects(SURE, doubtful("maybe few carriers"), within=True)
+    assert "leaves open whether it changes within people" in " ".join(model.summary().split())
 
 
 @pytest.mark.parametrize("reason", [*ALONE, None])

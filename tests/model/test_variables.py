@@ -30,10 +30,10 @@ def test_a_fit_names_the_effects_that_a_test_is_without():
     doubts = np.array(["", FEW_CARRIERS, "", ""], dtype=object)
     numbers = {name: ones for name in ("effects", "shrunk_effects", "standard_errors", "center", "scale", "mean")}
     selected = FeatureEffects(support=np.arange(4), covariance=np.eye(4), learned=ones > 1, doubts=doubts, **numbers)
-    (variable,) = _variables(selected, np.arange(4), features)
+    (variable,) = _variables(selected, np.arange(4), features, None)
     assert variable.features == ("region=north", "region=west")
     assert variable.without == ("region=east",)
-    (variable,) = _variables(replace(selected, doubts=np.full(4, "", dtype=object)), np.arange(4), features)
+    (variable,) = _variables(replace(selected, doubts=np.full(4, "", dtype=object)), np.arange(4), features, None)
     assert variable.without == ()
 
 

@@ -62,6 +62,11 @@ _WITHIN = {
         "it hardly changes within people, and what does not change has no effect within them",
         "leave it out, or fit without within=True, for effects between people too",
     ),
+    result.MAYBE_FEW: Doubt(
+        "the privacy noise at this epsilon leaves open whether it changes within people, and what does not change has "
+        "no effect within them",
+        "leave it out if it does not; else a larger epsilon or more people would help",
+    ),
 }
 # Of model files that do not say why.
 _UNKNOWN = Doubt("its standard error cannot be trusted", _MORE)
