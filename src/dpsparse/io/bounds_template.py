@@ -19,7 +19,7 @@ _ADVICE = """\
 # A column of text: categories = ["a", "b"] instead, the public ones, the baseline first; any other text counts as the
 # baseline. With public shares: categories = {{a = 0.7, b = 0.3}}.
 # Many columns of one kind: one section whose name has a *, such as [columns."gene_*"].
-# Leave that of the column you pass as --target a comment.
+# Leave the section of the column you pass as --target a comment.
 
 # Columns to leave out, such as identifiers; * stands for any text.
 drop = []
