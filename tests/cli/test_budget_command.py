@@ -80,7 +80,7 @@ def test_show_draws_what_was_spent_over_time(ledger, capsys, tmp_path):
 
 
 def test_history_lists_every_event(ledger, capsys):
-    text = told(capsys, "history", ledger)
+    text = " ".join(told(capsys, "history", ledger).split())
     for word in ("grant", "reserve", "charge", "DPIHTH", "'charge' makes it final and costs nothing more"):
         assert word in text
     events = json.loads(told(capsys, "history", ledger, "trial-[7]", "--json"))
