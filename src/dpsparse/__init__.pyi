@@ -16,7 +16,7 @@ from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor as Priva
 from dpsparse.estimators.tuning import tune as tune
 from dpsparse.estimators.two_part_regressor import PrivateSparseTwoPartRegressor as PrivateSparseTwoPartRegressor
 from dpsparse.evaluation import evaluate as evaluate
-from dpsparse.evaluation import fit_and_evaluate as fit_and_evaluate
+from dpsparse.held_out import fit_and_evaluate as fit_and_evaluate
 from dpsparse.io.bounds import scale_from_bounds as scale_from_bounds
 from dpsparse.io.bounds_file import read_bounds as read_bounds
 from dpsparse.model.effect_tables import compare_models as compare_models

@@ -16,8 +16,8 @@ from dpsparse.estimators.sparse_poisson import PrivateSparsePoissonRegressor
 from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
 from dpsparse.estimators.tuning import tune
 from dpsparse.estimators.two_part_regressor import PrivateSparseTwoPartRegressor
-from dpsparse.evaluation import fit_and_evaluate
 from dpsparse.families.estimands import EstimandName
+from dpsparse.held_out import fit_and_evaluate
 from dpsparse.model.released import LinearModel
 from dpsparse.model.unread_responses import refuse_unread
 from dpsparse.schema import FileError
@@ -67,7 +67,6 @@ class FileFit:
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from dpsparse.fitting import FileFit
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "people.csv"
     ...     _ = path.write_text("age,cost\n" + "31,400\n47,900\n" * 500)

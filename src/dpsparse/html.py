@@ -130,7 +130,6 @@ def number(value: float) -> str:
 
     Examples
     --------
-    >>> from dpsparse.html import number
     >>> number(12345.6), number(0.012345), number(-0.0)
     ('12,346', '0.01235', '0')
     """
@@ -143,7 +142,6 @@ def shortened(text: str, longest: int) -> str:
 
     Examples
     --------
-    >>> from dpsparse.html import shortened
     >>> shortened("age", 9), shortened("region of birth=north", 15)
     ('age', 'region …h=north')
     """
@@ -165,7 +163,6 @@ def folded(title: str, *content: object) -> Html:
 
     Examples
     --------
-    >>> from dpsparse.html import folded
     >>> folded("More", "a < b")
     '<details><summary><h3>More</h3></summary><p>a &lt; b</p></details>'
     """
@@ -182,7 +179,6 @@ class Page:
 
     Examples
     --------
-    >>> from dpsparse.html import Page, table
     >>> page = Page("Fruit", "What is in the basket.")
     >>> page.section("Count", table("By kind", ["kind", "number"], [["apples & pears", 3]], numbers=[1]))
     >>> "apples &amp; pears" in page.html()

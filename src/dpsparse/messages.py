@@ -13,7 +13,6 @@ def without_passwords(text: str) -> str:
 
     Examples
     --------
-    >>> from dpsparse.messages import without_passwords
     >>> without_passwords("No such command 'postgresql://me:secret@host/db'.")
     "No such command 'postgresql://me:***@host/db'."
     """

@@ -18,7 +18,6 @@ def close_to_others(path: str | os.PathLike[str]) -> None:
     Examples
     --------
     >>> import os, tempfile
-    >>> from dpsparse.permissions import close_to_others, is_open_to_others
     >>> with tempfile.NamedTemporaryFile() as file:
     ...     os.chmod(file.name, 0o664)
     ...     close_to_others(file.name)
@@ -42,7 +41,6 @@ def folder_others_may_change(path: str | os.PathLike[str]) -> str | None:
     Examples
     --------
     >>> import os, tempfile
-    >>> from dpsparse.permissions import folder_others_may_change
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     folder_others_may_change(os.path.join(folder, "budget.db")) is None
     True

@@ -105,7 +105,6 @@ class Fields:
 
     Examples
     --------
-    >>> from dpsparse.schema import Fields
     >>> fields = Fields({"low": 0, "high": 2.5}, "bounds.toml: columns.age")
     >>> fields.number("low"), fields.number("high")
     (0.0, 2.5)
@@ -222,7 +221,6 @@ def alternatives(name: str, names: Sequence[str]) -> str:
 
     Examples
     --------
-    >>> from dpsparse.schema import alternatives
     >>> alternatives("cots", ["age", "cost"])
     "did you mean 'cost'? The columns are 'age', 'cost'"
     """

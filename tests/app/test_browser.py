@@ -99,7 +99,7 @@ def test_the_whole_way_from_a_raw_table_to_a_report(tab, url, work, data, artifa
     send(tab, "/accuracy")
     assert tab.value(PATH) == "/preview"
     shown = tab.value("document.body.textContent")
-    assert "Nothing below comes from your records" in shown
+    assert "Nothing below comes from your table" in shown
     assert "likely missed" in shown
     tab.wait_for("document.querySelector('#loading').hidden")
     tab.wait_for(f"{INSIDE}.documentElement.scrollHeight <= {FRAME}.clientHeight")

@@ -387,7 +387,7 @@ def test_the_preview_is_marked_and_made_up(client):
     client.ready()
     preview = client.get("/preview/report").text
     assert "<h1>PREVIEW: what explains cost (made up)</h1>" in preview
-    assert "No record of yours was read" in preview
+    assert "Nothing in your table was read" in preview
     # Every sentence about the response says so.
     assert re.sub(r"cost \(made up\)", "", preview).count(" of cost ") == 0
 

@@ -1,5 +1,8 @@
 """The column that says whose row it is: chosen in step 2, told from then on, and given to the fit."""
 
+import html
+import re
+
 import pandas as pd
 import pytest
 
@@ -27,6 +30,29 @@ def test_the_page_speaks_of_people(client, work, panel):
     # Another table without this column forgets it.
     assert "patient" in client.choose("people.csv").text
     assert work.draft.settings.person is None
+
+
+# Names of fields are no sentences; the budget says up to how many records of a person it was granted for.
+STRAY = re.compile(r"(?<![-_\w])[Rr]ecords?(?![-_\w]| a person| of one person)")
+
+
+def stray(page):
+    """What a page says of records."""
+    text = re.sub(r"<(script|style).*?</\1>", "", page, flags=re.S)
+    text = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text)).split())
+    labels = " ".join(re.findall(r'(?:aria-label|title|placeholder|data-short)="([^"]*)"', page))
+    return [each[max(0, at.start() - 60) : at.end() + 60] for each in (text, labels) for at in STRAY.finditer(each)]
+
+
+@pytest.mark.slow
+def test_no_page_speaks_of_records_once_people_are_known(client, work, ended, panel):
+    client.columns("cost", drop=["id"], person="patient")
+    client.grant()
+    client.plan(epsilon="2", sparsity="2", holdout="0.2")
+    pages = {path: client.get(path).text for path in ("/columns", "/accuracy", "/budget", "/spend", "/preview")}
+    report = ended(client.spend())
+    pages |= {path: client.get(path).text for path in (report.path, f"{report.path}/report", "/results")}
+    assert {path: found for path, page in pages.items() if (found := stray(page))} == {}
 
 
 @pytest.mark.parametrize(

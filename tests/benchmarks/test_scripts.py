@@ -41,7 +41,7 @@ COMMANDS = {
     "method_figures.py": ("--out OUT", ""),
     "paper_parameters.py": ("--tiny", "n   1,000 d    20 DPIHTL"),
     "people.py": (
-        "--seeds 1 --sizes 0 --correlations 0 --people 500 --population 500 --panels wagepan --rows 2000",
+        "--seeds 1 --sizes 0 --correlations 0 --people 500 --population 500 --panel wagepan --rows 2000",
         "time of a fit on 2,000 rows ",
     ),
     "permuted.py": ("--tables TABLES --table wine --fits 1", "wine "),
@@ -49,6 +49,7 @@ COMMANDS = {
     "raw_files.py": ("--development --dataset gapminder --splits 1 --no-context --out OUT", "  "),
     "real_data.py": ("--splits 2 --draws 1 --data", "doctor visits "),
     "real_tables.py": ("--tables TABLES --table wine --splits 1 --out OUT", "  "),
+    "small_tables.py": ("--table diabetes --epsilon 1 --size 30 --splits 1", "diabetes "),
     # `.ci/run` runs the part `quick`.
     "speed.py": ("--small kernels threads", ""),
     "speed_picture.py": ("--out OUT/speed.png", ""),

@@ -11,7 +11,7 @@ import pytest
 from dpsparse import DPIHTH, LedgerError, PrivacyLedger, PrivateSparseRegressor, load_model, plot_budget
 from dpsparse.cli import main
 from dpsparse.datasets import make_heavy_tailed
-from dpsparse.model.spending import spending
+from dpsparse.model.context import spending
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 from dpsparse import load_model
 from dpsparse.cli import main
-from dpsparse.report.purposes import PURPOSE
+from dpsparse.report.details import PURPOSE
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 
 from dpsparse import PrivacyLedger, load_model
 from dpsparse.cli import main
-from dpsparse.report.purposes import PURPOSE
+from dpsparse.report.details import PURPOSE
 
 # Of smoking, in log odds.
 EFFECT = 1.5

@@ -14,10 +14,9 @@ from sklearn.base import BaseEstimator
 
 from dpsparse import DPIHTH, AdaHuber, OnDisk, PrivacyLedger, PrivateSparseRegressor, Streamed, tune
 from dpsparse.data.as_table import MemoryTable, as_table, in_memory
-from dpsparse.data.cuda_table import CudaTable
 from dpsparse.data.dask_table import DaskTable
-from dpsparse.data.disk_table import DiskTable
 from dpsparse.data.public_units import STANDARDIZED
+from dpsparse.data.remote_table import CudaTable, DiskTable
 from dpsparse.engine.protocols import Table
 
 RNG = np.random.default_rng(0)

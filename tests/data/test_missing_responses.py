@@ -36,10 +36,10 @@ def test_missing_responses_are_nan(y):
     ("y", "message"),
     [
         (None, "y is None"),
-        (np.array(["1", "2", "3"]), "could not be converted to numbers"),
-        (pd.Series(["a secret", "b", "c"]), "could not be converted to numbers"),
+        (np.array(["1", "2", "3"]), "y could not be converted to numbers"),
+        (pd.Series(["a secret", "b", "c"]), "y could not be converted to numbers"),
         (np.array([1j, 2, 3]), "Complex data not supported"),
-        (pd.Series(pd.to_datetime(["2020-01-01"] * 3)), "could not be converted to numbers"),
+        (pd.Series(pd.to_datetime(["2020-01-01"] * 3)), "y could not be converted to numbers"),
         ([1.0, 2.0], "one response for each of the 3 rows"),
         (np.ones((3, 2)), "one response for each of the 3 rows"),
     ],

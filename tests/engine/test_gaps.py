@@ -15,8 +15,7 @@ from dpsparse.engine.cpu.sparse_rows import SparseRows
 from dpsparse.engine.dask.dask_rows import DaskRows, Partitions
 from dpsparse.engine.disk.disk_rows import DiskRows
 from dpsparse.engine.disk.feature_sources import ArraySource
-from dpsparse.engine.gaps import as_column, indicators
-from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer, weight_levels
+from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer, as_column, indicators, weight_levels
 from dpsparse.engine.vector_sums import GRAM_LEVELS, VECTOR_LEVELS
 from dpsparse.privacy import sensitivity
 

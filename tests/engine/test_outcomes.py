@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpsparse.engine.outcomes import Outcomes
+from dpsparse.engine.errors import Outcomes
 from dpsparse.privacy import sensitivity
 from dpsparse.privacy.protection import ADJACENCIES
 

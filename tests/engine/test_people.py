@@ -30,6 +30,30 @@ def test_which_row_stands_for_a_person_follows_from_numbers_of_rows_alone():
     assert (first.chosen == second.chosen).all()
 
 
+@pytest.mark.parametrize("n_people", [1, 6, 7])
+def test_a_person_is_in_one_pair_at_most_with_somebody_who_has_about_as_many_rows(n_people):
+    sizes = np.array([4, 1, 3, 1, 9, 4, 3])[:n_people]
+    number = np.random.default_rng(0).permutation(np.repeat(np.arange(n_people), sizes))
+    people = People.of(number)
+    first, second, pairs = people.pairs()
+    assert pairs.n_people == n_people // 2
+    assert len({*first.tolist(), *second.tolist()}) == 2 * len(first)
+    met = []
+    for one, last in zip(pairs.starts[:-1], pairs.starts[1:], strict=True):
+        whose = [set(people.number[rows[one:last]].tolist()) for rows in (first, second)]
+        assert (len(whose[0]), len(whose[1])) == (1, 1)
+        mine, others = (np.diff(people.starts)[each.pop()] for each in whose)
+        assert last - one == min(mine, others)
+        met.append((int(mine), int(others)))
+    assert met == {1: [], 6: [(1, 1), (3, 4), (4, 9)], 7: [(1, 3), (3, 4), (4, 9)]}[n_people]
+
+
+def test_neighbours_in_a_sorted_table_are_seldom_a_pair():
+    people = People.of(np.repeat(np.arange(1_000), 2))
+    first, second, _ = people.pairs()
+    assert np.median(abs(first - second)) > 200
+
+
 def test_public_numbers_of_rows():
     rows = People.of(np.array([0, 1, 1, 1, 1])).rows
     assert (rows.mean, rows.root, rows.many) == (2.5, 1.5, True)

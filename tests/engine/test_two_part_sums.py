@@ -13,13 +13,13 @@ from dpsparse import OnDisk
 from dpsparse.data.as_table import as_table
 from dpsparse.engine.config import configured
 from dpsparse.engine.queries import Column, Records
-from dpsparse.engine.two_part_sums import MEANS_NORM, Lines, amount_counts, amount_sums, mean_sums
+from dpsparse.engine.two_part_sums import BELOW, BESIDE, MEANS_NORM, Lines, amount_counts, amount_sums, mean_sums
 from dpsparse.engine.vector_sums import VECTOR_LEVELS
 
 HOSTILE = [0.0, -0.0, 1.0, -1.0, 700.0, 5e-324, 1e160, 1e308, -1e308, np.inf, -np.inf, np.nan]
 ANY = st.one_of(st.sampled_from(HOSTILE), st.floats())
 LINES = Lines(-0.4, (0.0, 0.9, 0.0), 100.0, (0.0, 0.0, 30.0), 0.0, 400.0, (0.0, 0.0, 60.0))
-BOUNDS = 90.0, 150.0, 300.0
+BOUNDS = 30.0, 90.0
 THRESHOLDS = np.array([1.0, 50.0, 200.0, np.inf])
 
 
@@ -43,15 +43,16 @@ def test_sums_are_those_of_plain_numpy():
     p, mu, unshrunk = expit(-0.4 + 0.9 * X[there, 0]), 100 + 30 * X[there, 1], 100 + 60 * X[there, 1]
     y_there = y[there]
     expected = [
-        np.clip(p * (1 - p) * unshrunk, -90, 90).mean() / 90,
-        np.clip(p * unshrunk, -150, 150).mean() / 150,
+        np.clip(p * np.clip(mu, 0, 400), 0, 90).mean() / 90,
+        np.clip(p * (1 - p) * unshrunk, -30 * BELOW, 30).mean() / 30,
+        np.clip(p * unshrunk, -90 * BELOW, 90).mean() / 90,
         (y_there > 0).mean(),
         4 * (p * (1 - p)).mean(),
-        np.clip(p * np.clip(mu, 0, 400), 0, 150).mean() / 150,
-        (np.minimum(y_there, 300) ** 2).mean() / 300**2,
     ]
     found = mean_sums(records(y, X), LINES, *BOUNDS) / VECTOR_LEVELS * MEANS_NORM / there.sum()
-    np.testing.assert_allclose(found + np.array([0, 0, 0.5, 0.5, 0.5, 0.5]), expected, atol=3e-4)
+    shares = found / np.array([1, *[BESIDE] * 4]) + 0.5
+    shares[1:3] = shares[1:3] * (1 + BELOW) - BELOW
+    np.testing.assert_allclose(shares, expected, atol=3e-4)
     clipped = np.minimum(y_there, 300)
     (found,) = amount_sums(records(y, X), 300.0, 150.0, 0.8) / VECTOR_LEVELS / 2 / there.sum()
     most = 300 + 0.8 * 150

@@ -18,9 +18,10 @@ from dpsparse import (
     tune,
 )
 from dpsparse.audit.checks.check_replay import cached_schedules, replay_runs
-from dpsparse.audit.harness.evaluated import HeldOutPursuit
+from dpsparse.audit.harness.fits import HeldOutPursuit, at_size
 from dpsparse.audit.harness.many_rows import ids_of, rows_of
-from dpsparse.audit.harness.sized import at_size
+from dpsparse.audit.harness.neighbors import training_rows
+from dpsparse.audit.harness.paired_people import partners_of_person
 from dpsparse.audit.harness.tape import recorded
 from dpsparse.model.json_file import load_model, save_model
 from dpsparse.privacy.ledger.ledger import PrivacyLedger
@@ -111,6 +112,17 @@ def test_counts_by_person(exposure):
     assert model.support_.tolist() == [0]
     assert abs(model.coef_[0] - 0.5) < 0.2
     assert model.privacy_.n_records == 300
+
+
+@pytest.mark.parametrize(("rows", "warns"), [(1, True), (10, False)])
+def test_a_warning_about_counts_knows_of_the_rows_of_people(rows, warns):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((120 * rows, 20)), rng.poisson(1.0, 120 * rows)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = PrivateSparsePoissonRegressor(sparsity=3, epsilon=1.0)
+        model.fit(X, y, person=np.arange(len(y)) % 120)
+    assert any("rate ratios above" in str(each.message) for each in caught) == warns
 
 
 def test_what_contradicts_ids_is_refused():
@@ -256,9 +268,12 @@ def test_of_a_raw_table_a_person_moves_no_release_by_more_than_is_declared(name,
     def read(companions, version):
         frame = cells_of_people(companions)
         # Whoever may be paired with the person is the same among all companions.
-        frame.iloc[N_PEOPLE // 2 - 3 : N_PEOPLE // 2 + 8] = cells_of_people(0).iloc[
-            N_PEOPLE // 2 - 3 : N_PEOPLE // 2 + 8
+        partners = [
+            other
+            for people in (range(N_PEOPLE), training_rows(N_PEOPLE))
+            for other in partners_of_person(person, people)
         ]
+        frame.iloc[partners] = cells_of_people(0).iloc[partners]
         frame.iloc[person] = cells if version else cells_of_people(0).iloc[person]
         return read_table(frame.iloc[whose].assign(id=ids_of(whose)).reset_index(drop=True), "y", person="id")
 

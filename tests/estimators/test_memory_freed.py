@@ -20,7 +20,7 @@ from dpsparse import (
     fit_and_evaluate,
     tune,
 )
-from dpsparse.audit.harness.yes_no import YesNoPursuit
+from dpsparse.audit.harness.fits import YesNoPursuit
 from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.engine.cpu.local_rows import LocalRows
 

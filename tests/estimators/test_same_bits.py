@@ -11,7 +11,7 @@ from scipy import sparse
 from shares import one_in
 
 from dpsparse import DPIHTH, DPIHTL, DPSLR, OnDisk, PrivateSparseRegressor
-from dpsparse.audit.harness.yes_no import YesNoPursuit
+from dpsparse.audit.harness.fits import YesNoPursuit
 from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.engine.config import configured

@@ -298,6 +298,9 @@ def test_a_fit_that_unknown_units_make_weak_says_what_public_ones_would_do():
 
 def test_a_fit_without_hope_is_not_blamed_on_units():
     with pytest.warns(UserWarning, match="close to random") as caught:
+        PrivateSparseRegressor(epsilon=0.1, **STANDARDIZED).fit(X[:59], Y[:59])
+    assert not any("feature_center" in str(each.message) for each in caught)
+    with pytest.warns(UserWarning, match="no feature is looked for, and all of the budget is for a const") as caught:
         PrivateSparseRegressor(epsilon=0.1).fit(X[:59], Y[:59])
     assert not any("feature_center" in str(each.message) for each in caught)
 

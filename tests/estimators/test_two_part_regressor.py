@@ -10,6 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dpsparse import (
     PrivacyLedger,
+    PrivateSparseRegressor,
     PrivateSparseTwoPartRegressor,
     evaluate,
     fit_and_evaluate,
@@ -277,3 +278,16 @@ def test_progress_counts_the_steps_of_both_parts():
     done, totals = zip(*seen, strict=True)
     assert list(done) == sorted(done)
     assert {*totals} == {done[-1]}
+
+
+@pytest.mark.parametrize("cls", [PrivateSparseRegressor, PrivateSparseTwoPartRegressor])
+def test_a_response_keeps_its_name_where_rows_are_held_out(cls):
+    frame = pd.DataFrame(np.random.default_rng(0).standard_normal((200, 2)), columns=["age", "size"])
+    cost = frame.age.clip(lower=0).rename("cost")
+    candidates = [cls(sparsity=1, random_state=seed, **STANDARDIZED) for seed in (0, 0)]
+    tuned = tune(candidates, frame, cost)
+    assert [each.released_.target for each in tuned.candidates] == ["cost", "cost"]
+    fitted, evaluation = fit_and_evaluate(candidates[0], frame, cost)
+    assert (fitted.released_.target, evaluation.target) == ("cost", "cost")
+    # The next fit has the name of its own response.
+    assert fitted.fit(frame, cost.rename("pay")).released_.target == "pay"

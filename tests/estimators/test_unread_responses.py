@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from dpsparse import PrivateSparseRegressor, UnreadResponsesWarning, load_model, read_table, save_model, tune
-from dpsparse.algorithms.pursuit.response_count import ResponseCount
+from dpsparse.algorithms.pursuit.result import ResponseCount
 from dpsparse.cli import main
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.report.fit_page import fit_page

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from dpsparse.algorithms.evaluation_sums import sums_of
 from dpsparse.algorithms.losses import Huber
-from dpsparse.algorithms.pursuit.quantiles import Tally, center_window
+from dpsparse.algorithms.pursuit.grids import Tally, center_window
 from dpsparse.data.as_table import as_table
 from dpsparse.engine import queries, scores
 from dpsparse.engine.errors import Errors

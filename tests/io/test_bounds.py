@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dpsparse import PrivateSparseRegressor, read_bounds
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.io.bounds import Bounds, ColumnBounds
-from dpsparse.io.bounds_template import template
+from dpsparse.io.bounds_writer import template
 from dpsparse.io.formats import open_table
 from dpsparse.io.table_features import read_features
 from dpsparse.schema import FileError

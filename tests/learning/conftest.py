@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from dpsparse.learning.table_prices import SLOTS, names_failure, preparation_slot
-from dpsparse.privacy.accounting.commitment import Commitment
-from dpsparse.privacy.accounting.meter import Meter
+from dpsparse.privacy.accounting.meter import Commitment, Meter
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.noise import SeededSource
 

@@ -8,7 +8,7 @@ import pytest
 from dpsparse.io.cells.grammar import bucket
 from dpsparse.io.cells.raw_table import CsvTable
 from dpsparse.io.table_features import one_hot, read_feature
-from dpsparse.learning.names import release_labels
+from dpsparse.learning.categories import release_labels
 from dpsparse.learning.preparation import Preparation
 from dpsparse.privacy.noise import ZeroSource
 from dpsparse.schema import Fields

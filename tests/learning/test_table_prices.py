@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from dpsparse.learning.categories import release_buckets
 from dpsparse.learning.table_prices import SLOTS, names_failure, preparation_shares, preparation_slot
-from dpsparse.privacy.accounting.commitment import Commitment
 from dpsparse.privacy.accounting.filter import ACCOUNTS, PrivacyFilter
-from dpsparse.privacy.accounting.meter import Meter
+from dpsparse.privacy.accounting.meter import Commitment, Meter
 from dpsparse.privacy.accounting.release import GaussianMechanism, Slot
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.mechanisms.partition import release_names

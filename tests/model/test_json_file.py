@@ -12,7 +12,7 @@ from scipy import sparse
 from dpsparse import DPIHTH, AdaHuber, PrivateSparseRegressor, load_model, save_model
 from dpsparse.algorithms.estimates import Estimate
 from dpsparse.algorithms.evaluation_sums import Scores
-from dpsparse.algorithms.pursuit.response_count import ResponseCount
+from dpsparse.algorithms.pursuit.result import ResponseCount
 from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.io.table_features import Feature

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpsparse import PrivateSparseClassifier
-from dpsparse.algorithms.pursuit.response_count import ResponseCount
+from dpsparse.algorithms.pursuit.result import ResponseCount
 from dpsparse.io.table_features import Feature
 from dpsparse.model.effect import Effect, effect_rows
 from dpsparse.model.odds import hardly_any, label_of_yes, odds_ratio, ratio_interval_text, ratio_text

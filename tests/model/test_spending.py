@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpsparse import PrivacyLedger, PrivateSparseRegressor
-from dpsparse.model.spending import spending
+from dpsparse.model.context import spending
 from dpsparse.privacy.ledger.events import LedgerState
 
 

@@ -80,7 +80,7 @@ def test_people_are_not_their_rows(fitted):
     model = replace(fitted.released_, privacy=by_person)
     assert model.glance()[["nobs", "people"]].iloc[0].tolist() == [9_000, 2_000]
     facts = {line.label: line.cells[0] for line in compare_models([model]).facts}
-    assert (facts["Records"], facts["People"]) == ("9,000", "2,000")
+    assert (facts["Rows"], facts["People"]) == ("9,000", "2,000")
     grouped = replace(privacy, guarantee=replace(privacy.guarantee, records_per_person=5))
     assert replace(model, privacy=grouped).glance().people.item() == 400
 

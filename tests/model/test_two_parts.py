@@ -9,7 +9,7 @@ import pytest
 from scipy.special import expit
 
 from dpsparse import PrivateSparseTwoPartRegressor, compare_models, load_model, save_model
-from dpsparse.algorithms.overall_level import Level
+from dpsparse.algorithms.overall_level import ERROR_GROWTH, GROWTH_DOUBT, Level
 from dpsparse.estimators._two_part_fit import two_part_model
 from dpsparse.model.effect import Effect, Verdict
 from dpsparse.model.two_parts import TILT, TwoParts, at_level
@@ -17,7 +17,11 @@ from dpsparse.report.fit_page import fit_page
 from dpsparse.report.report_summary import publishable
 from dpsparse.schema import FileError
 
-LEVEL = Level(40.0, 0.8, 100.0, 36.0, 38.0, 0.2, 0.3, 0.004, 20.0, 0.3, 0.2, 10_000.0)
+LEVEL = Level(
+    clipped_mean=40.0, mean_noise=0.8, spread=100.0, prediction=36.0, prediction_noise=0.2, unshrunk=38.0,
+    share=0.3, share_noise=0.004, slope=20.0, slope_noise=0.3, variance=0.2, n_records=10_000.0,
+    low=0.0, high=600.0,
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -37,17 +41,48 @@ def parts_with(fitted, odds, amounts):
 
 
 def test_the_level_sets_the_offset():
-    off = 0.15 * 40
+    off = 0.4 * 40
     weight = off**2 / (off**2 + 0.8**2)
     assert LEVEL.mean == pytest.approx(36 + 4 * weight)
-    assert LEVEL.offset == pytest.approx(4 * weight / 0.3)
-    assert LEVEL.mean_slope == pytest.approx(20 + (LEVEL.mean - 38) / 0.3 * 0.2)
-    of_mean = math.hypot(LEVEL.mean_error, 0.2) / 0.3 * 0.2
-    assert LEVEL.mean_slope_error == pytest.approx(math.hypot(0.3, of_mean))
+    growth = (LEVEL.mean / 36) ** 2
+    assert LEVEL.growth == pytest.approx(growth)
+    # The mean of p mu, once mu has grown, is the mean response.
+    assert growth * 36 + LEVEL.offset * 0.3 == pytest.approx(LEVEL.mean)
+    # So it is of effects that are not shrunk, which have an offset of their own.
+    own = (LEVEL.mean - growth * 38) / 0.3
+    assert LEVEL.mean_slope == pytest.approx(growth * 20 + own * 0.2)
+    tilt = 20 - 38 / 0.3 * 0.2
+    errors = (
+        growth * 0.3,
+        growth * LEVEL.unshrunk_noise / 0.3 * 0.2,
+        LEVEL.growth_error * tilt,
+        LEVEL.mean_error / 0.3 * 0.2,
+    )
+    assert LEVEL.mean_slope_error == pytest.approx(math.hypot(*errors))
     # The error of the better of two estimates, by their precisions, beside that of sampling.
     assert LEVEL.mean_error == pytest.approx(math.hypot((1 / (0.8**-2 + off**-2)) ** 0.5, 1.0))
     assert replace(LEVEL, mean_noise=0.0).mean == pytest.approx(40)
     assert replace(LEVEL, prediction=0.0).mean == pytest.approx(40 * weight)
+
+
+@pytest.mark.parametrize(
+    ("prediction", "growth"), [(0.0, 1.0), (1.0, 4.0), (50.0, 1.0)], ids=["none", "far too small", "too large"]
+)
+def test_effects_grow_where_predictions_are_too_small_alone(prediction, growth):
+    level = replace(LEVEL, prediction=prediction)
+    assert level.growth == growth
+    assert (level.growth_error > 0) == (growth > 1)
+    assert level.growth * prediction + level.offset * level.share == pytest.approx(level.mean)
+
+
+def test_the_error_of_the_growth_is_no_more_than_the_growth():
+    level = replace(LEVEL, prediction=39.9)
+    assert level.growth > 1
+    assert level.growth_error <= (level.growth - 1) * math.hypot(1, GROWTH_DOUBT)
+    # What is far from 1 beside its noise has the derivative's error, and doubt.
+    exact = replace(LEVEL, prediction=25.0, mean_noise=0.01, prediction_noise=0.02)
+    noise = 2 * exact.growth * math.hypot(0.01 / exact.mean, 0.02 / 25)
+    assert exact.growth_error == pytest.approx(math.hypot(noise, GROWTH_DOUBT * (exact.growth - 1)))
 
 
 def test_marginal_effects_are_the_delta_method_s(fitted):
@@ -139,10 +174,25 @@ def test_predictions_are_the_product_and_never_below_0(fitted):
 
 def test_the_offset_moves_amounts(fitted):
     how_much = fitted[0].released_.parts.how_much
-    moved = at_level(how_much, LEVEL)
-    assert moved.intercept - how_much.intercept == pytest.approx(LEVEL.offset)
-    low, high = at_level(replace(how_much, prediction_range=(0.0, 1.0)), LEVEL).prediction_range
-    assert low <= moved.constant_prediction <= high
+    moved, growth = at_level(how_much, LEVEL), LEVEL.growth
+    assert moved.intercept == pytest.approx(growth * how_much.intercept + LEVEL.offset)
+    assert moved.prediction_range == pytest.approx((LEVEL.offset, growth * 600 + LEVEL.offset))
+    for before, after in zip(how_much.effects, moved.effects, strict=True):
+        assert (after.coef, after.estimate) == pytest.approx((growth * before.coef, growth * before.estimate))
+        own, of_growth = growth**ERROR_GROWTH * before.standard_error, LEVEL.growth_error * before.estimate
+        assert after.standard_error == pytest.approx(math.hypot(own, of_growth))
+    bare = at_level(replace(how_much, effects=(Effect("1", 20.0),)), LEVEL).effects[0]
+    assert bare == Effect("1", growth * 20.0)
+
+
+def test_the_attributes_of_a_part_are_those_of_its_grown_model(fitted):
+    part = fitted[0].how_much_
+    effects, places = part.released_.effects, [int(each.feature) for each in part.released_.effects]
+    np.testing.assert_allclose(part.coef_[places], [each.coef for each in effects], rtol=1e-6)
+    np.testing.assert_array_equal(part.coef_se_[places], [each.standard_error for each in effects])
+    np.testing.assert_array_equal(part.pvalues_[places], [each.p_value for each in effects])
+    assert (part.intercept_, part.noise_floor_) == (part.released_.intercept, part.released_.noise_floor)
+    assert part.prediction_range_ == part.released_.prediction_range
 
 
 def test_summary_and_page_have_both_parts_and_the_level(fitted):
@@ -191,4 +241,4 @@ def test_the_paragraph_to_publish_says_that_means_are_overall(fitted):
     model = fitted[0].released_
     told = publishable(replace(model, privacy=replace(model.privacy, private=True)))
     assert "by a sparse two-part regression on 4 features" in told
-    assert "associations of overall means, records without any included" in told
+    assert "associations of overall means, those without any included" in told

@@ -18,7 +18,7 @@ TARGETS = (
     "privacy/**/*.py",
     *(
         f"engine/{name}.py"
-        for name in ("arrays", "errors", "gaps", "quantize", "queries", "regrets", "two_part_sums", "vector_sums")
+        for name in ("arrays", "errors", "quantize", "queries", "regrets", "two_part_sums", "vector_sums")
     ),
     *(f"engine/cpu/{name}.py" for name in ("dense_rows", "dispatch", "local_rows", "sparse_rows")),
     *(f"engine/cpu/{name}.py" for name in ("numba_kernels", "numpy_kernels")),

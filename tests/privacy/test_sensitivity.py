@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from dpsparse.algorithms.losses import Absolute, Huber, Squared
-from dpsparse.algorithms.pursuit.quantiles import Tally
+from dpsparse.algorithms.pursuit.grids import Tally
 from dpsparse.data.as_table import as_table
 from dpsparse.engine import queries
 from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer, weight_levels

@@ -18,8 +18,8 @@ from dpsparse.io.table_features import Feature
 from dpsparse.model.context import Budget, FitContext
 from dpsparse.model.effect import Effect
 from dpsparse.privacy.guarantee import Guarantee
+from dpsparse.report.details import PURPOSE
 from dpsparse.report.fit_page import fit_page
-from dpsparse.report.purposes import PURPOSE
 from dpsparse.report.report_summary import publishable
 
 X, Y, _ = make_heavy_tailed(500, 6, 2, random_state=0)
@@ -284,13 +284,13 @@ def test_effects_say_what_a_step_is(of_cells):
         assert f"A feature such as '{column} (gap)' {what} {against}." in text
 
 
-def test_a_paragraph_on_means_does_not_speak_of_typical_records(model):
+def test_a_paragraph_on_means_does_not_speak_of_typical_cases(model):
     of_means, of_typical = (publishable(replace(model, estimand=name)) for name in ("mean", "typical"))
     assert "by a sparse regression on 5 features" in of_means
     assert "associations of means" in of_means
     assert "typical" not in of_means
     assert "by a robust sparse regression" in of_typical
-    assert "associations in typical records" in of_typical
+    assert "associations in typical cases" in of_typical
 
 
 def test_features_of_text_without_a_name_are_explained(of_cells):
@@ -367,7 +367,7 @@ def test_to_run_it_again_is_charged_to_the_same_ledger(model):
     assert "--bounds bounds.toml \\ --ledger LEDGER \\ --dataset 'trial 7' \\ --out model.json" in text
     assert "it spends the budget once more" in text
     other = words(fit_page(replace(model, estimator="DPIHTH", context=context)))
-    assert "With the records as X and y, and the ledger budget.db as LEDGER: DPIHTH(" in other
+    assert "With the data as X and y, and the ledger budget.db as LEDGER: DPIHTH(" in other
     assert ", ledger=LEDGER, dataset='trial 7').fit(X, y)" in other
     assert "LEDGER" not in words(fit_page(model))
 

@@ -26,16 +26,10 @@ LESS = 1 - 1e-6
 class Estimate:
     """A mean on records held out, with its error.
 
-    Parameters
-    ----------
-    value : float
-        The estimate.
-    standard_error : float
-        From sampling and from privacy noise.
-    low, high : float
-        The interval of level `Scores.level`.
-    cut : float
-        The noisy share of the records whose term was cut.
+    `value`: the estimate.
+    `standard_error`: from sampling and from privacy noise.
+    `low`, `high`: the interval of level `Scores.level`.
+    `cut`: the noisy share of the records whose term was cut.
     """
 
     value: float

@@ -17,8 +17,7 @@ from scipy.special import xlogy
 from dpsparse.algorithms.estimates import Estimate
 from dpsparse.algorithms.evaluation_sums import EvaluationPlan, Scores, filled, release_errors
 from dpsparse.engine.errors import Errors
-from dpsparse.privacy.accounting.commitment import Commitment
-from dpsparse.privacy.accounting.meter import Meter
+from dpsparse.privacy.accounting.meter import Commitment, Meter
 from dpsparse.privacy.accounting.release import Slot
 from dpsparse.privacy.guarantee import Guarantee
 
@@ -42,8 +41,6 @@ class MeanPlan:
 
     Examples
     --------
-    >>> from dpsparse.algorithms.evaluation_means import MeanPlan
-    >>> from dpsparse.privacy.guarantee import Guarantee
     >>> guarantee = Guarantee(0.5, 1e-5)
     >>> MeanPlan(guarantee).commitment.is_within(guarantee)
     True
@@ -88,8 +85,6 @@ def deviance_residuals(responses: NDArray[np.float64], means: NDArray[np.float64
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dpsparse.algorithms.evaluation_means import deviance_residuals
     >>> deviance_residuals(np.array([0.0, 2.0, np.nan, -1.0]), np.array([2.0, 2.0, 1.0, 1.0]))
     array([ 2.,  0., nan, nan])
     """

@@ -26,12 +26,11 @@ from scipy.special import expit
 from dpsparse.algorithms.estimates import Estimate
 from dpsparse.algorithms.evaluation_sums import filled
 from dpsparse.algorithms.outcome_estimates import Cells, Groups, brier_scores, log_losses
-from dpsparse.engine.outcomes import Outcomes
+from dpsparse.engine.errors import Outcomes
 from dpsparse.engine.vector_sums import VECTOR_LEVELS
 from dpsparse.inference.inference_constants import SHOWN_LEVEL
 from dpsparse.privacy import sensitivity
-from dpsparse.privacy.accounting.commitment import Commitment
-from dpsparse.privacy.accounting.meter import Meter
+from dpsparse.privacy.accounting.meter import Commitment, Meter
 from dpsparse.privacy.accounting.release import GaussianMechanism, Slot
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.mechanisms.gaussian import gaussian_scale, release_vector
@@ -81,8 +80,6 @@ class OutcomePlan:
 
     Examples
     --------
-    >>> from dpsparse.algorithms.evaluation_outcomes import OutcomePlan
-    >>> from dpsparse.privacy.guarantee import Guarantee
     >>> guarantee = Guarantee(1.0, 1e-5)
     >>> OutcomePlan(guarantee, 5_000).commitment.is_within(guarantee), OutcomePlan(guarantee, 5_000).most_groups
     (True, 19)
@@ -168,8 +165,6 @@ def plausible(counts: NDArray[np.float64]) -> NDArray[np.float64]:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dpsparse.algorithms.evaluation_outcomes import plausible
     >>> plausible(np.array([6.0, 4.0, -2.0]))
     array([0.625, 0.375, 0.   ])
     """

@@ -36,15 +36,13 @@ from numpy.typing import NDArray
 
 from dpsparse.algorithms.estimates import Estimate, Means
 from dpsparse.algorithms.pursuit import grids
-from dpsparse.algorithms.pursuit.grids import Grid
-from dpsparse.algorithms.pursuit.quantiles import Tally
+from dpsparse.algorithms.pursuit.grids import Grid, Tally
 from dpsparse.engine.errors import HALF_LEVELS, Errors
 from dpsparse.engine.vector_sums import VECTOR_LEVELS
 from dpsparse.inference.inference_constants import SHOWN_LEVEL
 from dpsparse.privacy import sensitivity
-from dpsparse.privacy.accounting.commitment import Commitment
 from dpsparse.privacy.accounting.compose import largest_factor
-from dpsparse.privacy.accounting.meter import Meter
+from dpsparse.privacy.accounting.meter import Commitment, Meter
 from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism, Slot
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.mechanisms.gaussian import gaussian_scale, release_vector
@@ -92,8 +90,6 @@ class EvaluationPlan:
 
     Examples
     --------
-    >>> from dpsparse.algorithms.evaluation_sums import EvaluationPlan
-    >>> from dpsparse.privacy.guarantee import Guarantee
     >>> guarantee = Guarantee(0.5, 1e-5)
     >>> EvaluationPlan(guarantee).commitment.is_within(guarantee)
     True

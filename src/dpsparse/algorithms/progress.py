@@ -15,7 +15,6 @@ class ProgressReporter:
 
     Examples
     --------
-    >>> from dpsparse.algorithms.progress import ProgressReporter
     >>> reporter = ProgressReporter(print, 2)
     >>> with reporter.step() as on_progress:
     ...     on_progress(0.5)

@@ -104,7 +104,7 @@ def _forecast(work: "Workspace", typed: Typed) -> dict[str, Any]:
     if delta is None:
         # The page hands it back, as it does what is left, so that no slider waits for the ledger.
         delta = typed_number(typed, "usual_delta", None)
-    shape = typed_count(typed, "records", "records", default=facts.n_people), d, known
+    shape = typed_count(typed, "records", settings.protects.many, default=facts.n_people), d, known
     planned: dict[str, Any] = {
         "epsilon": typed_epsilon(typed),
         "delta": work.usual_delta() if delta is None else delta,

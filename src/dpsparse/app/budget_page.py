@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def budget_page(request: Request, error: str | None = None, form: FormData | None = None) -> HTMLResponse:
     """Step 7: grants, history, verification."""
-    from dpsparse.model.spending import spending
+    from dpsparse.model.context import spending
     from dpsparse.report.budget_facts import (
         EVENT_HEADINGS,
         EVENTS_MEANING,

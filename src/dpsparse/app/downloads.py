@@ -43,13 +43,13 @@ def _model(job: "Job", work: "Workspace") -> bytes:
 
 
 def _script(job: "Job", work: "Workspace") -> str:
-    from dpsparse.report.rerun_script import rerun_script
+    from dpsparse.report.rerun import rerun_script
 
     return rerun_script(job.asked(), _place(work.ledger))
 
 
 def _notebook(job: "Job", work: "Workspace") -> str:
-    from dpsparse.report.rerun_script import rerun_notebook
+    from dpsparse.report.rerun import rerun_notebook
 
     return rerun_notebook(job.asked(), _place(work.ledger))
 

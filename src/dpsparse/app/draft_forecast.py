@@ -99,7 +99,7 @@ def forecast(
         "smallest": smallest,
         "width": width,
         "estimand": estimand,
-        "caveat": here.caveat and as_sentence(here.caveat),
+        "caveat": " ".join(as_sentence(each) for each in (here.few_features, here.caveat) if each),
         **({"wanted": None} if effect is None else _wanted(here, effect)),
         "unit": unit,
         "n": f"{fitted:,}",
@@ -152,19 +152,19 @@ def rare(here: "Plan", unit: str, effect: float | None = None) -> list[str]:
         f"{half} {unit} or more if half of all have it"
     )
     sentence += "." if tenth == math.inf else f", and by {_rough(tenth)} or more if one in ten has it."
-    sentences = [sentence, f"One that fewer than {_people(least, here.n)} have is likely missed, whatever its effect."]
+    sentences = [sentence, f"One that fewer than {_people(least, here)} have is likely missed, whatever its effect."]
     if effect is not None:
         share = here.share_for_effect(effect)
         sentences.append(
             f"A difference of {number(effect)} is likely missed, however many have it."
             if share == math.inf
-            else f"For a difference of {number(effect)} about {_people(share, here.n)} must have it."
+            else f"For a difference of {number(effect)} about {_people(share, here)} must have it."
         )
     return sentences
 
 
-def _people(share: float, n: int) -> str:
-    return f"{float(f'{100 * share:.2g}'):g} % of the records ({math.ceil(share * n):,})"
+def _people(share: float, here: "Plan") -> str:
+    return f"{float(f'{100 * share:.2g}'):g} % of the {here.units_of_n} ({math.ceil(share * here.n):,})"
 
 
 def _warning(here: "Plan", d: int) -> str | None:

@@ -60,13 +60,13 @@ TERMS = {
         "Of a yes/no response: by what the odds of yes, its probability over that of no, are multiplied when a feature "
         "rises by one unit and the others stay fixed. Above 1 yes is likelier, below 1 less likely."
     ),
-    "outlier": ("A record far from what the others suggest. It may well be correct; it should not decide alone."),
+    "outlier": ("A row far from what the others suggest. It may well be correct; it should not decide alone."),
     "p-value": (
         "How often an effect at least this far from 0 would be seen if the true one were 0. Here it is of one effect "
         "alone and not adjusted for the number of features; whether an effect is significant is."
     ),
     "plan": ("A forecast of accuracy from public numbers alone. It reads no data and costs nothing."),
-    "public": ("Known without the records: their number, the names of the columns, all parameters."),
+    "public": ("Known without the data: how many rows there are, the names of the columns, all parameters."),
     "records_per_person": (
         "The most rows that one person has in a table without ids. The guarantee is for the person, not for the row."
     ),

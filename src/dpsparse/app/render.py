@@ -97,7 +97,7 @@ def overview(work: "Workspace") -> dict[str, Any]:
     if draft.path is not None:
         chosen.append(("Table", Path(draft.path).name, "file"))
     if facts is not None:
-        chosen.append(("Records", f"{facts.n_records:,}", "file"))
+        chosen.append((settings.protects.singles.capitalize(), f"{facts.n_records:,}", "file"))
         if settings.person is None:
             most = settings.records_per_person
             chosen.append(("Records a person", "1" if most == 1 else f"up to {most}", "file"))
@@ -128,7 +128,7 @@ def overview(work: "Workspace") -> dict[str, Any]:
             on = effects.get(settings.family, f"the {settings.estimand} response")
             chosen.append(("Effects on", on, "accuracy"))
             if settings.holdout is not None:
-                chosen.append(("Held out", f"{settings.holdout:.0%} of the records", "accuracy"))
+                chosen.append(("Held out", f"{settings.holdout:.0%} of the {settings.protects.many}", "accuracy"))
     left = balance["epsilon_left"] if balance and draft.planned else None
     return {
         "draft": draft,

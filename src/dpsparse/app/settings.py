@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from dpsparse.io.bounds_writer import bounds_text
+from dpsparse.privacy.protection import ADJACENCIES, RecordsOfAPerson, WholePerson
 from dpsparse.schema import Fields, FileError, read_json
 
 if TYPE_CHECKING:
@@ -59,6 +60,13 @@ class Settings:
     def is_yes_or_no(self) -> bool:
         """Whether the response is yes or no."""
         return self.family == "binomial"
+
+    @property
+    def protects(self) -> RecordsOfAPerson | WholePerson:
+        """Whom the guarantee is to, which has the words for it; these need no number of rows, and no relation."""
+        if self.person is not None:
+            return WholePerson(ADJACENCIES[0], 0)
+        return RecordsOfAPerson(ADJACENCIES[0], self.records_per_person)
 
     @property
     def guaranteed(self) -> str:

@@ -7,14 +7,9 @@ from dataclasses import dataclass
 class Finding:
     """One line of the audit's table.
 
-    Parameters
-    ----------
-    mechanism : str
-        The target of the attack.
-    claimed, found : str
-        The claim and the evidence, in words or numbers.
-    good : bool
-        Whether the evidence agrees with the claim.
+    `mechanism`: the target of the attack.
+    `claimed`, `found`: the claim and the evidence, in words or numbers.
+    `good`: whether the evidence agrees with the claim.
     """
 
     mechanism: str

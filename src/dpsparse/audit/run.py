@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
 from joblib import Parallel, cpu_count, delayed
@@ -23,21 +24,11 @@ from dpsparse.audit.checks.check_raw_outputs import check_raw_outputs
 from dpsparse.audit.checks.check_raw_parts import check_raw_parts
 from dpsparse.audit.checks.check_raw_tables import check_raw_tables, check_stores
 from dpsparse.audit.checks.check_reading import check_reading
-from dpsparse.audit.checks.check_replay import (
-    check_all_features,
-    check_classifiers,
-    check_counts,
-    check_evaluations,
-    check_loops,
-    check_people,
-    check_pursuits,
-    check_references,
-    check_tuning,
-    check_two_parts,
-)
+from dpsparse.audit.checks.check_replay import check_estimators
 from dpsparse.audit.checks.check_sources import check_sources
 from dpsparse.audit.checks.check_terms import check_terms
 from dpsparse.audit.finding import Finding
+from dpsparse.audit.harness import attacked
 from dpsparse.privacy.noise import NotPrivateWarning
 
 # Each gives findings one by one; the quick ones come first.
@@ -58,17 +49,17 @@ CHECKS: dict[str, Callable[..., Iterator[Finding]]] = {
     "rows out of reach": check_raw_parts,
     "outputs of raw tables": check_raw_outputs,
     "replay of raw tables": check_raw_tables,
-    "replay of loops": check_loops,
-    "replay of all features": check_all_features,
-    "replay of reference steps": check_references,
-    "replay of classifiers": check_classifiers,
-    "replay of people": check_people,
+    "replay of loops": partial(check_estimators, attacked.LOOPS),
+    "replay of all features": partial(check_estimators, attacked.ALL_FEATURES),
+    "replay of reference steps": partial(check_estimators, attacked.REFERENCES),
+    "replay of classifiers": partial(check_estimators, attacked.CLASSIFIERS),
+    "replay of people": partial(check_estimators, attacked.PEOPLE),
     "people in partitions": check_partitions,
-    "replay of counts": check_counts,
-    "replay of two parts": check_two_parts,
-    "replay of pursuits": check_pursuits,
-    "replay of tuning": check_tuning,
-    "replay of evaluations": check_evaluations,
+    "replay of counts": partial(check_estimators, attacked.COUNTS),
+    "replay of two parts": partial(check_estimators, attacked.TWO_PARTS),
+    "replay of pursuits": partial(check_estimators, attacked.PURSUITS),
+    "replay of tuning": partial(check_estimators, attacked.TUNED),
+    "replay of evaluations": partial(check_estimators, attacked.EVALUATIONS),
     "replay of real sizes": check_real_sizes,
     "replay of parts": check_parts,
     "replay of configurations": check_configurations,

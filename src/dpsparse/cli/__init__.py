@@ -1,4 +1,4 @@
-"""The command line: one module a command, `options` and `output` shared.
+"""The command line: a module for each command, one for those that read a model; `options` and `output` shared.
 
 Commands import what they need when they run, so that help answers at once.
 """
@@ -21,12 +21,10 @@ from dpsparse.cli.convert_command import convert
 from dpsparse.cli.demo_command import demo
 from dpsparse.cli.evaluate_command import evaluate
 from dpsparse.cli.fit_command import fit
-from dpsparse.cli.inspect_command import inspect
+from dpsparse.cli.model_commands import inspect, report, table
 from dpsparse.cli.plan_command import plan
 from dpsparse.cli.predict_command import predict
-from dpsparse.cli.report_command import report
 from dpsparse.cli.reproduce_command import reproduce
-from dpsparse.cli.table_command import table
 from dpsparse.cli.tune_command import tune
 from dpsparse.messages import without_passwords
 

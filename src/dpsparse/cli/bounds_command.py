@@ -25,7 +25,7 @@ def init(data: str, target: str | None, separator: str | None, encoding: str, ou
     cells; without --target it goes to --out, which you alone can read.
     """
     from dpsparse.cli import output
-    from dpsparse.io.bounds_template import template
+    from dpsparse.io.bounds_writer import template
     from dpsparse.io.cells.raw_table import as_raw_table
     from dpsparse.io.formats import open_table
     from dpsparse.schema import FileError, existing_path

@@ -97,7 +97,6 @@ def _nearest(text: str, categories: Sequence[str]) -> str | None:
 
     Examples
     --------
-    >>> from dpsparse.cli.curator import _nearest
     >>> _nearest("Nort h", ["north", "south"]), _nearest("west", ["north", "south"])
     ('north', None)
     """

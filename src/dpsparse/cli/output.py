@@ -32,7 +32,7 @@ from dpsparse.model.evaluation_result import Evaluation, headings, in_words, sco
 from dpsparse.model.json_file import as_dict
 from dpsparse.model.meaning import of_target
 from dpsparse.model.odds import odds_ratio
-from dpsparse.model.outcome_words import CALIBRATION_HEADINGS, calibration_rows
+from dpsparse.model.outcome_words import calibration_headings, calibration_rows
 from dpsparse.model.ratios import ratio_words
 from dpsparse.model.released import LinearModel
 from dpsparse.model.remarks import remarks
@@ -125,7 +125,7 @@ def model_facts(model: LinearModel) -> dict[str, Any]:
             shown[f"{name}_interval"] = ends and dict(zip(("low", "high"), ends, strict=True))
         shown["p_value"] = effect.p_value
         shown["verdict"] = effect.verdict.value
-        doubt = doubt_of(effect, model.within)
+        doubt = doubt_of(effect, model.within, model.privacy.guarantee.protects.said)
         shown["reason"], shown["remedy"] = (None, None) if doubt is None else (doubt.reason, doubt.remedy)
     return facts
 
@@ -169,7 +169,7 @@ def print_scores(evaluation: Evaluation) -> None:
     say("Held out", in_words(evaluation))
     print_table(headings(evaluation), score_rows(evaluation))
     if isinstance(evaluation.scores, OutcomeScores):
-        print_table(CALIBRATION_HEADINGS, calibration_rows(evaluation.scores))
+        print_table(calibration_headings(evaluation), calibration_rows(evaluation.scores))
 
 
 def print_store(folder: str | os.PathLike[str], manifest: Manifest, notes: Sequence[str] = ()) -> None:

@@ -153,6 +153,7 @@ def _rows(plans: "Sequence[Plan]", epsilons: Sequence[float]) -> list[dict[str, 
             "epsilon": epsilon,
             "delta": at.guarantee.delta,
             "expected_error": at.expected_error,
+            "n_looked_for": at.n_looked_for,
             "smallest_effect": _or_none(at.smallest_effect),
             **({} if at.ratio is None else {f"smallest_{at.ratio.replace(' ', '_')}": at.smallest_ratio}),
             "minimum_detectable_effect": _or_none(at.minimum_detectable_effect),
@@ -187,6 +188,9 @@ def _show(heading: str, plans: "Sequence[Plan]", epsilons: Sequence[float]) -> N
     without = [(at, epsilon) for at, epsilon in zip(plans, epsilons, strict=True) if not at.has_intervals]
     if without:
         output.say("No intervals", _caveat(*without[-1]))
+    few = [at for at in plans if at.few_features]
+    if few:
+        output.say("Few features", few[-1].few_features)
 
 
 def _rows_of(at: "Plan") -> str:
@@ -207,7 +211,7 @@ def _caveat(at: "Plan", epsilon: float) -> str:
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
-    *numbers, needed = (row[key] for key in row if key != "delta")
+    *numbers, needed = (row[key] for key in row if key not in ("delta", "n_looked_for"))
     return [*("-" if value is None else f"{value:.3g}" for value in numbers), "-" if needed is None else f"{needed:,}"]
 
 

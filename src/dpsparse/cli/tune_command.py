@@ -63,8 +63,8 @@ def tune(
 
     def run() -> "FitOutcome":
         model, place, notes = asked.tune(given, different)
-        among = ", ".join(map(str, different))
-        text = f"--sparsity {different[place]}, among {among}, by a private score on every fifth record"
+        among, one = ", ".join(map(str, different)), model.privacy.guarantee.protects.one
+        text = f"--sparsity {different[place]}, among {among}, by a private score on every fifth {one}"
         return model, notes, {"candidates": different, "chosen": different[place]}, [("Chosen", text)]
 
     fit_and_save(asked, given.notes, run, out=out, report=report, witness=witness, as_json=as_json)

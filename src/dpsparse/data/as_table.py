@@ -27,11 +27,11 @@ def as_table(X: Any) -> Table:
 
         return DaskTable(X)
     if isinstance(X, Streamed) or is_on_card(X):
-        from dpsparse.data.cuda_table import CudaTable
+        from dpsparse.data.remote_table import CudaTable
 
         return CudaTable(X)
     if isinstance(X, OnDisk | np.memmap) or is_zarr(X) or _holds_integers(X):
-        from dpsparse.data.disk_table import DiskTable
+        from dpsparse.data.remote_table import DiskTable
 
         return DiskTable(X)
     return MemoryTable(X)

@@ -16,8 +16,6 @@ def place_of(X: Any, column: str | int) -> int:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dpsparse.data.given_exposures import place_of
     >>> place_of(np.zeros((2, 3)), -1)
     2
     """
@@ -39,8 +37,6 @@ def as_exposure(X: Any, values: Any) -> NDArray[np.float64]:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dpsparse.data.given_exposures import as_exposure
     >>> as_exposure(np.zeros((2, 3)), [1, None])
     array([ 1., nan])
     """

@@ -26,8 +26,6 @@ def as_labels(y: Any, positive: Any = None) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dpsparse.data.labels import as_labels
     >>> as_labels(["yes", "no", None], "yes"), as_labels(np.array([1, 0, 7]))
     (array([ 1.,  0., nan]), array([ 1.,  0., nan]))
     """
@@ -53,7 +51,6 @@ def label_of(cell: Any) -> float | str | None:
 
     Examples
     --------
-    >>> from dpsparse.data.labels import label_of
     >>> label_of(True), label_of("1"), label_of("no"), label_of(float("nan"))
     (1.0, 1.0, 'no', None)
     """

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from dpsparse.data.labels import as_labels
 from dpsparse.data.object_tables import as_numbers, refuse_types
-from dpsparse.data.validation import is_dask, is_on_card, refuse_masked
+from dpsparse.data.validation import is_dask, is_on_card, naming_y, refuse_masked
 from dpsparse.engine.refusals import NOT_COMPUTED
 
 
@@ -22,7 +22,6 @@ def responses_of(y: Any, n_records: int, classes: tuple[str, str] | None = None)
 
     Examples
     --------
-    >>> from dpsparse.data.missing_responses import responses_of
     >>> responses_of([1, None, 2.5], 3)
     array([1. , nan, 2.5])
     """
@@ -30,14 +29,16 @@ def responses_of(y: Any, n_records: int, classes: tuple[str, str] | None = None)
         raise ValueError("y is None; pass the responses of the records")
     refuse_masked(y)
     if classes is None:
-        refuse_types(y)
+        with naming_y():
+            refuse_types(y)
     try:
         y = _on_host(y)
     except _NotComputed:
         raise ValueError(NOT_COMPUTED) from None
     if classes is not None:
         y = as_labels(y, classes[1])
-    values = as_numbers(y if isinstance(y, list | tuple) else np.asarray(y), allow_missing=True).astype(np.float64)
+    with naming_y():
+        values = as_numbers(y if isinstance(y, list | tuple) else np.asarray(y), allow_missing=True).astype(np.float64)
     if values.shape not in ((n_records,), (n_records, 1)):
         raise ValueError(f"y has shape {values.shape}; it must have one response for each of the {n_records} rows of X")
     result: NDArray[np.float64] = values.reshape(n_records)

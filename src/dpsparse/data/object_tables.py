@@ -67,8 +67,6 @@ def as_numbers(values: Any, *, allow_missing: bool) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dpsparse.data.object_tables import as_numbers
     >>> as_numbers([1, None, "2.5", 1j, np.timedelta64(1, "s")], allow_missing=True)
     array([1. , nan, 2.5, nan, nan])
     """

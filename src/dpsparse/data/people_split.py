@@ -15,16 +15,10 @@ from dpsparse.engine.people import ONE_ROW, People, RowsPerPerson
 class Split:
     """Which rows are for the fit, and which are held out.
 
-    Parameters
-    ----------
-    training : ndarray of int
-        The rows of those for the fit: all rows of a person, or none.
-    held_out : ndarray of int
-        The rows that are evaluated: of the other people one each.
-    people : People or None
-        Whose rows all rows are; None without ids.
-    of_training : People or None
-        Whose rows those of the fit are.
+    `training`: the rows of those for the fit: all rows of a person, or none.
+    `held_out`: the rows that are evaluated: of the other people one each.
+    `people`: whose rows all rows are; None without ids.
+    `of_training`: whose rows those of the fit are.
     """
 
     training: NDArray[np.intp]
@@ -38,8 +32,6 @@ class Split:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from dpsparse.data.people_split import Split
         >>> split = Split.of(["a", "b", "a", "c"], 4, lambda n: np.arange(n) == 1)
         >>> split.training, split.held_out
         (array([0, 2, 3]), array([1]))

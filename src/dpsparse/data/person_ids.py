@@ -35,7 +35,6 @@ def people_of(ids: Any, n_rows: int) -> People:
 
     Examples
     --------
-    >>> from dpsparse.data.person_ids import people_of
     >>> people_of(["b", "a", "b", None, None], 5).number
     array([0, 1, 0, 2, 3])
     """
@@ -112,7 +111,6 @@ def without_ids(X: Any, person: Any) -> tuple[Any, Any]:
     Examples
     --------
     >>> import pandas as pd
-    >>> from dpsparse.data.person_ids import without_ids
     >>> X, ids = without_ids(pd.DataFrame({"id": [7, 7], "age": [30.0, 31.0]}), "id")
     >>> list(X.columns), list(ids)
     (['age'], [7, 7])

@@ -24,8 +24,6 @@ def linear_predictions(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dpsparse.data.predictions import linear_predictions
     >>> linear_predictions(np.array([[1.0], [9.0]]), np.array([2.0]), 1.0, within=(0.0, 10.0))
     array([ 3., 10.])
     >>> linear_predictions(np.array([[1.0], [np.nan]]), np.array([2.0]), 1.0, center=np.array([4.0]))

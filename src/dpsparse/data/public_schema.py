@@ -25,7 +25,6 @@ def read_schema(schema: Any, names: Sequence[str]) -> tuple[dict[str, Kind], dic
     Examples
     --------
     >>> import pandas as pd
-    >>> from dpsparse.data.public_schema import read_schema
     >>> kinds, known = read_schema({"age": "number", "sex": pd.CategoricalDtype(["f", "m"])}, ["age", "sex"])
     >>> kinds["age"].value, known["sex"].categories
     ('number', ('f', 'm'))

@@ -25,7 +25,6 @@ class PublicUnits:
 
     Examples
     --------
-    >>> from dpsparse.data.public_units import public_units
     >>> units = public_units({"age": 50.0}, None, ["age", "income"])
     >>> units.known(), units.of(0), units.of(1)
     ('some', (50.0, nan), (nan, nan))
@@ -57,7 +56,6 @@ def units_known(center: Any, scale: Any, n_features: int) -> Known:
 
     Examples
     --------
-    >>> from dpsparse.data.public_units import units_known
     >>> units_known(0.0, 1.0, 3), units_known(None, None, 3), units_known({"age": 50.0}, 1.0, 3)
     ('all', 'none', 'some')
     """
@@ -69,7 +67,6 @@ def n_units_known(center: Any, scale: Any, n_features: int) -> int:
 
     Examples
     --------
-    >>> from dpsparse.data.public_units import n_units_known
     >>> n_units_known({"age": 50.0, "height": 170.0}, {"age": 20.0}, 3)
     1
     """

@@ -340,8 +340,6 @@ def join_response(X: Any, y: Any, bounds: Bounds, schema: Any = None) -> RawData
     Examples
     --------
     >>> import pandas as pd
-    >>> from dpsparse.data.raw_data import join_response
-    >>> from dpsparse.io.bounds import Bounds
     >>> frame = pd.DataFrame({"region": ["north", "south"]})
     >>> data = join_response(frame, pd.Series([1.0, 2.0], name="cost"), Bounds())
     >>> data.table.names, data.target

@@ -1,4 +1,7 @@
-"""Base class of tables whose features are read piecemeal, from a disk or by a GPU."""
+"""Tables whose features are read piecemeal: from a disk, block by block, or by a GPU.
+
+Nothing of torch or triton is imported until features that a GPU reads are opened.
+"""
 
 import warnings
 from collections.abc import Sequence
@@ -7,8 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from dpsparse.data.on_disk import OnDisk
 from dpsparse.data.predictions import gap_terms, linear_predictions, prediction_range
+from dpsparse.data.streamed import Streamed
 from dpsparse.data.validation import require_finite, table_shape, validate_proxy
+from dpsparse.engine.disk.disk_rows import DiskRows
+from dpsparse.engine.protocols import Rows
 
 
 class RemoteTable:
@@ -78,3 +85,32 @@ def _check_names(estimator: Any, names: Sequence[str] | None, reset: bool) -> No
         estimator.feature_names_in_ = np.asarray(names, dtype=object)
     elif names is not None and list(getattr(estimator, "feature_names_in_", names)) != list(names):
         raise ValueError("The feature names should match those that were passed during fit, in the same order")
+
+
+class CudaTable(RemoteTable):
+    """A torch CUDA tensor, an array of CuPy or its like, or `Streamed`."""
+
+    @staticmethod
+    def _open(X: Any) -> Any:
+        from dpsparse.engine.cuda.cuda_features import on_card, streamed
+
+        return streamed(X.array, X.device) if isinstance(X, Streamed) else on_card(X)
+
+    def rows(self, y: Any, *, check_before_release: bool = True) -> Rows:
+        """The rows with their responses."""
+        features = self._features
+        from dpsparse.engine.cuda.cuda_rows import CudaRows
+
+        return CudaRows(features, y, check_before_release)
+
+
+class DiskTable(RemoteTable):
+    """Features of `OnDisk`, a memory map, a Zarr array or an array of integers."""
+
+    @staticmethod
+    def _open(X: Any) -> OnDisk:
+        return X if isinstance(X, OnDisk) else OnDisk(X)
+
+    def rows(self, y: Any, *, check_before_release: bool = True) -> Rows:
+        """The rows with their responses; a session always checks them when it is opened."""
+        return DiskRows(self._features.source, y)

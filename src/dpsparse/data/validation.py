@@ -72,11 +72,11 @@ def validate_table(
             name = type(estimator).__name__
             raise ValueError(f"{name} requires y to be passed, but the target y is None")
         refuse_masked(y)
-        with _naming_y():
+        with naming_y():
             refuse_types(y)
     X, missing = as_numbers(X, allow_missing=allow_missing), None
     if reset:
-        with _naming_y():
+        with naming_y():
             # Categories are objects or numbers once they are an array.
             y = np.asarray(y) if hasattr(getattr(y, "dtype", None), "categories") else y
             y, missing = _filled(y) if allow_missing else (as_numbers(y, allow_missing=False), None)
@@ -109,7 +109,7 @@ def validate_table(
 
 
 @contextmanager
-def _naming_y() -> Iterator[None]:
+def naming_y() -> Iterator[None]:
     """Have the refusal of what is no number name y."""
     try:
         yield
@@ -175,7 +175,6 @@ def name_of_response(y: Any, names: Collection[str] | None) -> str:
     Examples
     --------
     >>> import pandas as pd
-    >>> from dpsparse.data.validation import name_of_response
     >>> name_of_response(pd.Series([1.0, 2.0], name="cost"), ["age"]), name_of_response([1.0, 2.0], None)
     ('cost', 'y')
     """

@@ -42,9 +42,6 @@ def rows_of_several(people: People) -> NDArray[np.intp]:
 
     Examples
     --------
-    >>> import warnings
-    >>> from dpsparse.data.person_ids import people_of
-    >>> from dpsparse.data.within_person import rows_of_several
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")
     ...     rows_of_several(people_of(["a", "b", "a", "c", "c"], 5))
@@ -90,10 +87,6 @@ def deviations(rows: Any, people: People, *, fill: bool) -> DenseRows:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dpsparse.data.within_person import deviations
-    >>> from dpsparse.engine.cpu.dense_rows import DenseRows
-    >>> from dpsparse.engine.people import People
     >>> rows = DenseRows(np.array([[1.0], [5.0], [3.0]]), np.array([1.0, 7.0, 2.0]))
     >>> less = deviations(rows, People.of(np.array([0, 1, 0])), fill=False)
     >>> less.X.ravel(), less.y

@@ -1,7 +1,10 @@
-"""Sums over records of a model's absolute errors, of a constant's, and of the difference, as exact integers.
+"""How far predictions are off. Sums over records of a model's absolute errors, of a constant's, and of the difference.
 
 A record's terms are computed from its response and its prediction alone, elementwise. Each is clipped to an interval,
 scaled to integer levels, rounded, and clipped again in integers. A record without a response, NaN, adds 0 everywhere.
+
+Of yes and no: how many records have log odds in each of some bins, and how many of these are yes, as exact counts. A
+record's bin follows from its own prediction alone. One without a response, or whose log odds are NaN, lies in none.
 """
 
 from collections.abc import Sequence
@@ -90,11 +93,39 @@ def levels(values: ArrayLike, bound: float) -> NDArray[np.int64]:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dpsparse.engine.errors import levels
     >>> levels(np.array([-9.0, 0.5, np.nan, np.inf]), 1.0).tolist()
     [-1048576, 524288, 0, 1048576]
     """
     with np.errstate(all="ignore"):
         scaled = np.rint(np.clip(np.asarray(values, dtype=np.float64) / bound, -1.0, 1.0) * VECTOR_LEVELS)
     return np.nan_to_num(scaled, nan=0.0).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """The predicted log odds of some records that have a response, and whether they are yes."""
+
+    log_odds: NDArray[np.float64]
+    yes: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, responses: NDArray[np.float64], log_odds: NDArray[np.float64]) -> "Outcomes":
+        """Those of responses that are 1 or 0; anything else is none.
+
+        Examples
+        --------
+        >>> outcomes = Outcomes.of(np.array([1.0, 0.0, np.nan]), np.array([2.0, -1.0, 0.0]))
+        >>> outcomes.counts(np.array([0.0])), outcomes.table(np.array([0.0]), np.array([0, 1]), 2).tolist()
+        (array([1, 1]), [[1, 0], [0, 1]])
+        """
+        seen = ((responses == 0) | (responses == 1)) & ~np.isnan(log_odds)
+        return cls(log_odds[seen], responses[seen] == 1)
+
+    def counts(self, edges: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The number of records in each bin between rising edges; the first and the last bin have no end."""
+        return np.bincount(np.searchsorted(edges, self.log_odds), minlength=len(edges) + 1)
+
+    def table(self, edges: NDArray[np.float64], groups: NDArray[np.intp], n_groups: int) -> NDArray[np.int64]:
+        """The numbers of no and of yes, two rows, in each group of bins; `groups` has that of each bin."""
+        place = groups[np.searchsorted(edges, self.log_odds)]
+        return np.stack([np.bincount(place[self.yes == is_yes], minlength=n_groups) for is_yes in (False, True)])

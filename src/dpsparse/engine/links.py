@@ -81,8 +81,6 @@ class Logit:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dpsparse.engine.links import Logit
     >>> Logit().residuals(np.array([1.0, 0.0, np.nan]), 0.0, [np.array([0.0, 20.0, 0.0])], [1.0]).round(5)
     array([ 0.5    , -0.99999,      nan])
     """
@@ -114,8 +112,6 @@ class Log:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dpsparse.engine.links import Log
     >>> Log().residuals(np.array([4.0, 0.0, np.nan]), 2.0, [np.array([0.0, np.log(3.0), 0.0])], [1.0]).round(5)
     array([ 1., -3., nan])
     """

@@ -9,7 +9,7 @@ import itertools
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,12 +54,8 @@ ONE_ROW = RowsPerPerson()
 class People:
     """The division of rows among people.
 
-    Parameters
-    ----------
-    order : ndarray of int of shape (n,)
-        The rows, person after person; people by their first row, the rows of each as they come.
-    starts : ndarray of int of shape (number of people + 1,)
-        Where in that order each person's rows begin; the last entry is n.
+    `order` of shape (n,): the rows, person after person; people by their first row, the rows of each as they come.
+    `starts` of shape (number of people + 1,): where in that order each person's rows begin; the last entry is n.
     """
 
     order: NDArray[np.intp]
@@ -109,11 +105,40 @@ class People:
         roots, counted = math.fsum(np.sqrt(sizes)), math.fsum(self.weights * sizes)
         return RowsPerPerson(counted / self.n_people, roots / self.n_people)
 
+    @property
+    def _spread(self) -> NDArray[np.uint64]:
+        """A number of each person, spread evenly."""
+        return (np.arange(self.n_people, dtype=np.uint64) * np.uint64(_SPREAD)) % np.uint64(2**32)
+
     @cached_property
     def chosen(self) -> NDArray[np.intp]:
         """For each person where the row that stands for them is in the order."""
-        spread = (np.arange(self.n_people, dtype=np.uint64) * np.uint64(_SPREAD)) % np.uint64(2**32) >> np.uint64(16)
-        return self.starts[:-1] + (spread % np.diff(self.starts).astype(np.uint64)).astype(np.intp)
+        places = (self._spread >> np.uint64(16)) % np.diff(self.starts).astype(np.uint64)
+        return self.starts[:-1] + places.astype(np.intp)
+
+    def pairs(self) -> "Pairs":
+        """Pairs of people with about as many rows, and of their rows: the first with the first, and so on.
+
+        Among people with equally many rows their places say who meets whom, spread evenly: neighbours in a sorted table
+        are alike. A row that the other person has no partner for is in no pair, and of an odd number of people neither
+        is one of those with the fewest rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpsparse.engine.people import People
+        >>> first, second, people = People.of(np.array([7, 3, 7, 3, 5])).pairs()
+        >>> first, second, people.n_people
+        (array([0, 2]), array([1, 3]), 1)
+        """
+        sizes = np.diff(self.starts)
+        ranked = np.lexsort((self._spread, sizes))[self.n_people % 2 :]
+        one, other = ranked[::2], ranked[1::2]
+        # The first of two has no more rows.
+        starts = np.concatenate([[0], np.cumsum(sizes[one])]).astype(np.intp)
+        place = np.arange(starts[-1]) - np.repeat(starts[:-1], sizes[one])
+        first, second = (self.order[np.repeat(self.starts[each], sizes[one]) + place] for each in (one, other))
+        return Pairs(first, second, People(np.arange(starts[-1]), starts))
 
     def held(self) -> "Held":
         """The people of records that are in this order."""
@@ -121,22 +146,23 @@ class People:
         return Held(self.starts, self.chosen, self.weights, self.rows.mean, limited)
 
 
+class Pairs(NamedTuple):
+    """Pairs of rows by their places in the table; all those of two people are one pair's, as `people` says."""
+
+    first: NDArray[np.intp]
+    second: NDArray[np.intp]
+    people: People
+
+
 @dataclass(frozen=True)
 class Held:
     """The people of some records that lie person after person.
 
-    Parameters
-    ----------
-    starts : ndarray of int
-        Where each person's records begin; the last entry is the number of records.
-    chosen : ndarray of int
-        For each person the record that stands for them.
-    weights : ndarray of float
-        For each person the weight of their rows in scores; their square is that in second moments.
-    mean : float
-        How many rows all people of the table count as in scores, on average.
-    limited : float
-        The same in second moments, where nobody counts as more than `MOST_ROWS` times the median number of rows.
+    `starts`: where each person's records begin; the last entry is the number of records.
+    `chosen`: for each person the record that stands for them.
+    `weights`: for each person the weight of their rows in scores; their square is that in second moments.
+    `mean`: how many rows all people of the table count as in scores, on average.
+    `limited`: the same in second moments, where nobody counts as more than `MOST_ROWS` times the median number of rows.
     """
 
     starts: NDArray[np.intp]

@@ -51,8 +51,8 @@ class Session(Protocol):
 class Rows(Protocol):
     """Records with their responses, wherever the features are.
 
-    A cell that is not finite is missing, and a record whose response is NaN is blank: see `engine.gaps`. `column(j)`
-    gives the raw values of feature j, and `column(d + j)` 1 where it is missing and 0 elsewhere.
+    A cell that is not finite is missing, and a record whose response is NaN is blank: see `engine.quantize`.
+    `column(j)` gives the raw values of feature j, and `column(d + j)` 1 where it is missing and 0 elsewhere.
     """
 
     n_records: int

@@ -1,9 +1,13 @@
 """Quantization: features and weights as integer levels, so that private sums are exact.
 
 A record's term is an integer, computed by itself in one fixed order of operations: centre, scale, clip, round, with
-NaN as 0 and a clip again in integers. A missing cell (`gaps`) has level 0. Products of a feature level (at most 127)
+NaN as 0 and a clip again in integers. Products of a feature level (at most 127)
 and a weight level (at most 2^16) over n records stay below 2^53, where float64 and int64 both add integers exactly in
 any order: blocking, threads and engines cannot change a bit of a sum.
+
+Gaps. A cell that is not finite is missing: a *gap*. It has level 0, lies at 0 in units, and counts nowhere. A record
+whose response is NaN is *blank*: it adds 0 to every sum, the constant's included. Feature d + j of d features says
+whether feature j is missing: 1 or 0. No value takes the place of a gap, and no record is left out.
 """
 
 import math
@@ -15,7 +19,31 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from dpsparse.engine.arrays import Array, as_float64, like, module_of, quotient, zero_for_nan
-from dpsparse.engine.gaps import indicators
+
+
+def indicators(values: Array) -> Array:
+    """1 where a value is missing and 0 elsewhere, in the dtype of the values.
+
+    Examples
+    --------
+    >>> indicators(np.array([2.0, np.nan, -np.inf, 0.0]))
+    array([0., 1., 1., 0.])
+    """
+    missing = ~module_of(values).isfinite(values)
+    return missing.astype(values.dtype) if isinstance(values, np.ndarray) else missing.to(values.dtype)
+
+
+def feature_of(table: Array, feature: int) -> Array:
+    """The values of a feature of a table of d features; of feature d + j the indicators of feature j."""
+    n_features = table.shape[1]
+    return table[:, feature] if feature < n_features else indicators(table[:, feature - n_features])
+
+
+def as_column(values: Array, y: Array) -> Array:
+    """Values in float64, with NaN for gaps and for blank records."""
+    values, xp = as_float64(values), module_of(y)
+    return xp.where(xp.isfinite(values) & ~xp.isnan(y), values, like(np.nan, y))
+
 
 FEATURE_LEVELS = 127
 WEIGHT_LEVELS = 2**16
@@ -35,8 +63,6 @@ class Quantizer:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dpsparse.engine.quantize import Quantizer
     >>> Quantizer(2.0).levels(np.array([-1e300, -1.0, 0.0, 0.01, np.nan, 2.0]))
     array([-127.,  -64.,    0.,    1.,    0.,  127.])
     """
@@ -122,8 +148,6 @@ def weight_levels(weights: Array, bound: float, most: int = WEIGHT_LEVELS) -> Ar
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dpsparse.engine.quantize import weight_levels
     >>> weight_levels(np.array([-3.0, 0.5, np.nan]), 1.0)
     array([-65536.,  32768.,      0.])
     """
@@ -140,7 +164,6 @@ def level_shift(level: float) -> tuple[int, int]:
 
     Examples
     --------
-    >>> from dpsparse.engine.quantize import level_shift
     >>> level_shift(0.0), level_shift(-0.5)
     ((65536, 0), (43690, -21845))
     """

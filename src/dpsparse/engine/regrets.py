@@ -43,8 +43,6 @@ def squared_errors(responses: NDArray[np.float64], log_odds: Sequence[NDArray[An
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dpsparse.engine.regrets import squared_errors
     >>> squared_errors(np.array([1.0, np.nan]), [np.array([0.0, 0.0]), np.array([np.inf, 0.0])])
     array([[0.25,  nan],
            [0.  ,  nan]])
@@ -60,8 +58,6 @@ def deviances(responses: NDArray[np.float64], means: Sequence[NDArray[Any]]) -> 
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dpsparse.engine.regrets import deviances
     >>> deviances(np.array([1.0, np.nan]), [np.array([1.0, 1.0])])
     array([[ 1., nan]])
     """
@@ -84,8 +80,6 @@ def regret_sums(errors: NDArray[np.float64], bound: float) -> NDArray[np.int64]:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dpsparse.engine.regrets import regret_sums
     >>> regret_sums(np.array([[1.0, 5.0, np.nan], [1.5, 0.0, 2.0]]), 1.0)
     array([65536, 32768])
     """

@@ -34,20 +34,13 @@ Factor: TypeAlias = Literal["score", "slope", "row"]
 class Terms:
     """Public numbers that make a vector of a record.
 
-    Parameters
-    ----------
-    factor : {"score", "slope", "row"}
-        What the row is multiplied by: the residual, bounded by `tau`, or the root of its slope, or 1.
-    matrix : ndarray of shape (k, k)
-        What the row is transformed by.
-    positions : sequence of int
-        The k columns.
-    center, effects : float, sequence of float
-        The prediction, of all columns.
-    tau : float
-        Infinity for least squares.
-    row_bound : float
-        A transformed row u has the weight min(1, row_bound / |u|), and its score a norm of at most row_bound tau.
+    `factor`: what the row is multiplied by: the residual, bounded by `tau`, or the root of its slope, or 1.
+    `matrix` of shape (k, k): what the row is transformed by.
+    `positions`: the k columns.
+    `center`, `effects`: the prediction, of all columns.
+    `tau`: infinity for least squares.
+    `row_bound`: a transformed row u has the weight min(1, row_bound / |u|), and its score a norm of at most row_bound
+      tau.
     """
 
     factor: Factor

@@ -15,8 +15,14 @@ from dpsparse.engine.arrays import Array, as_float64, like, module_of, quotient,
 from dpsparse.engine.links import LOGIT
 from dpsparse.engine.queries import Records, Thresholds, bounded_sums
 
-# The largest norm of the vectors of `mean_sums`: two numbers within 1, and four within 1/2.
-MEANS_NORM = math.sqrt(3)
+# What numbers beside the mean prediction count for in `mean_sums`: the level rests on that one, and marginal effects on
+# the others.
+BESIDE = 0.5
+# The largest norm of its vectors: a number within 1/2, and four within half of that.
+MEANS_NORM = math.sqrt((1 + 4 * BESIDE**2) / 4)
+# What may be negative is clipped from minus this part of its bound on: amounts are above 0, and a line of their mean is
+# below it far out alone.
+BELOW = 0.25
 
 
 @dataclass(frozen=True)
@@ -85,20 +91,22 @@ def amount_sums(records: Records, bound: float, start: float, rise: float) -> ND
         return bounded_sums(records, [share - 0.5], 0.5)
 
 
-def mean_sums(records: Records, lines: Lines, slope_bound: float, mean_bound: float, bound: float) -> NDArray[np.int64]:
-    """Sums of six numbers of a record, of norm <= sqrt 3.
+def mean_sums(records: Records, lines: Lines, slope_bound: float, mean_bound: float) -> NDArray[np.int64]:
+    """Sums of five numbers of a record, of norm <= `MEANS_NORM`.
 
-    Of mu that is not shrunk: p (1 - p) mu, clipped at +-`slope_bound`, and p mu, clipped at +-`mean_bound`, each over
-    its bound. Whether the response is above 0, less 1/2; 4 p (1 - p), less 1/2; p mu as it predicts, clipped to [0,
-    `mean_bound`], over that bound, less 1/2; and the square of the response, clipped at `bound`, over that of the
-    bound, less 1/2.
+    p mu as it predicts, clipped to [0, `mean_bound`]. And times `BESIDE`, of mu that is not shrunk: p (1 - p) mu, up to
+    `slope_bound`, and p mu, up to `mean_bound`, clipped from minus `BELOW` of that on; whether the response is above 0;
+    and 4 p (1 - p). Each is a share of its range, less 1/2.
     """
     with np.errstate(all="ignore"):
         p, predicted, amounts = lines.of(records)
-        slopes = quotient((p * (1 - p) * amounts).clip(-slope_bound, slope_bound), slope_bound)
-        unshrunk = quotient((p * amounts).clip(-mean_bound, mean_bound), mean_bound)
         means = quotient((p * predicted).clip(0.0, mean_bound), mean_bound)
-        sizes = quotient(records.y.clip(0.0, bound), bound)
-        above = as_float64(records.y > 0)
-        entries = [slopes, unshrunk, above - 0.5, 4 * p * (1 - p) - 0.5, means - 0.5, sizes * sizes - 0.5]
+        slopes, unshrunk = _signed_share(p * (1 - p) * amounts, slope_bound), _signed_share(p * amounts, mean_bound)
+        beside = [slopes, unshrunk, as_float64(records.y > 0), 4 * p * (1 - p)]
+        entries = [means - 0.5, *((each - 0.5) * BESIDE for each in beside)]
         return bounded_sums(records, entries, MEANS_NORM)
+
+
+def _signed_share(values: Array, bound: float) -> Array:
+    """Numbers clipped to [-`BELOW` x `bound`, `bound`], as shares of that range."""
+    return quotient(quotient(values.clip(-BELOW * bound, bound), bound) + BELOW, 1 + BELOW)

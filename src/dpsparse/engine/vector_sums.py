@@ -80,8 +80,6 @@ def integer_vectors(columns: Array, row_scale: Array, norm_bound: float, levels:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dpsparse.engine.vector_sums import integer_vectors
     >>> integer_vectors(np.array([[3.0, 30.0], [4.0, 40.0]]), np.ones(2), 10.0, 1000)
     array([[299.,   0.],
            [399.,   0.]])

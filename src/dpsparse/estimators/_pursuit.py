@@ -62,6 +62,8 @@ class PursuitEstimator(PrivateEstimator):
     _tight = True
     # Set by `tune` for the length of a fit: its schedule, and the units that it shares with other fits.
     _planned: tuple[Schedule | None, SharedUnits | None] = None, None
+    # Set by `tune` and `fit_and_evaluate` in the same way: what the response is called, of which a fit has an array.
+    _target: str | None = None
 
     @property
     def _family(self) -> Family:
@@ -182,7 +184,9 @@ class PursuitEstimator(PrivateEstimator):
                 cap_sparsity(asked, self._n_candidates(d), self._sparsity_parameter)
             self._warn_if_weak(meter, table.names)
             facts = schedule(meter.guarantee).facts
-            self._warn_if_hopeless(n, facts.width, meter, facts.known or facts.takes_over_units)
+            if facts.width:
+                # Of several fits in common units the first one says that no feature is looked for.
+                self._warn_if_hopeless(n, facts.width, meter, facts.known or facts.takes_over_units)
             rows = self._rows(table, y)
             if self.within:
                 assert people is not None  # `of_several` has refused it
@@ -201,7 +205,8 @@ class PursuitEstimator(PrivateEstimator):
         self._reset()
         names = getattr(self, "feature_names_in_", None)
         features = NumericColumns(d, names, np.array(units.center), np.array(units.scale), self._allow_missing)
-        described = {"target": name_of_response(given, names), "within": self.within} | self._described()
+        target = self._target or name_of_response(given, names)
+        described = {"target": target, "within": self.within} | self._described()
         set_results(self, pursuit.run(), features, table.dtype, meter, **described)
         return self
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsparse.algorithms.progress import Progress
+from dpsparse.algorithms.pursuit.candidates import Companions
 from dpsparse.algorithms.pursuit.facts import PublicFacts
-from dpsparse.algorithms.pursuit.feature_groups import Companions
 from dpsparse.algorithms.pursuit.pursuit import Pursuit
 from dpsparse.algorithms.pursuit.reference_budget import pursuit_share
 from dpsparse.algorithms.pursuit.result import MAYBE_FEW, PursuitResult
@@ -27,13 +27,11 @@ from dpsparse.engine.people import ONE_ROW
 from dpsparse.engine.protocols import Rows
 from dpsparse.estimators._private import MIN_ROWS
 from dpsparse.estimators._results import set_results
-from dpsparse.io.cells.encoded_source import EncodedSource
-from dpsparse.io.cells.encoding import encode, yes_or_no
+from dpsparse.io.cells.encoding import EncodedSource, encode, yes_or_no
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.table_features import Feature
-from dpsparse.learning.categories import missing_feature
+from dpsparse.learning.categories import missing_feature, release_labels
 from dpsparse.learning.learning_constants import LEAST_SHARE
-from dpsparse.learning.names import release_labels
 from dpsparse.learning.preparation import Preparation
 from dpsparse.learning.table_prices import TableReleases, names_failure, preparation_shares
 from dpsparse.privacy.accounting.meter import Meter

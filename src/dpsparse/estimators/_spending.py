@@ -10,9 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpsparse.privacy.accounting.bisection import narrow
-from dpsparse.privacy.accounting.commitment import Commitment
 from dpsparse.privacy.accounting.filter import PrivacyFilter, round_down
-from dpsparse.privacy.accounting.meter import BudgetExceeded, Meter
+from dpsparse.privacy.accounting.meter import BudgetExceeded, Commitment, Meter
 from dpsparse.privacy.guarantee import Guarantee
 
 if TYPE_CHECKING:

@@ -22,6 +22,7 @@ from dpsparse.algorithms.guarantee_shares import share_of
 from dpsparse.data.as_table import MemoryTable
 from dpsparse.data.public_units import public_units
 from dpsparse.data.raw_data import RawData
+from dpsparse.data.validation import name_of_response
 from dpsparse.engine import regrets
 from dpsparse.estimators._pursuit import PursuitEstimator
 from dpsparse.estimators._tuning_plan import (
@@ -33,8 +34,7 @@ from dpsparse.estimators._tuning_plan import (
     picks_for,
 )
 from dpsparse.model.table_predictions import ModelTable
-from dpsparse.privacy.accounting.commitment import Commitment, in_part
-from dpsparse.privacy.accounting.meter import Meter, MeterShare
+from dpsparse.privacy.accounting.meter import Commitment, Meter, MeterShare, in_part
 from dpsparse.privacy.accounting.release import Slot
 from dpsparse.privacy.guarantee import Guarantee
 
@@ -107,6 +107,7 @@ def fit_apart(models: list[PursuitEstimator], plan: PlanApart, meter: Meter, rec
             model.fit(X, y)
         finally:
             del model._shared_meter, model._tight
+            model.__dict__.pop("_target", None)
 
 
 class ArrayApart:
@@ -118,6 +119,8 @@ class ArrayApart:
         held_out = np.arange(self.n_records) % HELD_OUT_EVERY == HELD_OUT_EVERY - 1
         self._training, self._held_out = np.flatnonzero(~held_out), np.flatnonzero(held_out)
         self._response: NDArray[np.float64] = np.zeros(0)
+        for model in models:
+            model._target = name_of_response(y, table.names)
 
     def commitment(self, k: int, share: Guarantee) -> Commitment:
         """The releases of a candidate's fit."""

@@ -19,8 +19,8 @@ from dpsparse.algorithms.guarantee_shares import mu_to_divide, share_of, share_s
 from dpsparse.algorithms.pursuit.budget import median_share
 from dpsparse.algorithms.pursuit.grids import SIZES
 from dpsparse.algorithms.pursuit.schedule import Schedule
-from dpsparse.privacy.accounting.commitment import Commitment, in_part
 from dpsparse.privacy.accounting.compose import compose_gdp
+from dpsparse.privacy.accounting.meter import Commitment, in_part
 from dpsparse.privacy.accounting.release import ExponentialMechanism, Slot
 from dpsparse.privacy.accounting.zcdp import split
 from dpsparse.privacy.guarantee import Guarantee

@@ -108,7 +108,7 @@ def fit_array(estimator: "PrivateSparseTwoPartRegressor", X: Any, y: Any, person
         part.n_features_in_ = d
         if names is not None:
             part.feature_names_in_ = names
-        described = {"target": name_of_response(given, names)} | part._described()
+        described = {"target": estimator._target or name_of_response(given, names)} | part._described()
         set_results(part, _counted(name, result), features, table.dtype, share, **described)
     _publish(estimator, parts, rows_of(LEVEL), meter, plan, table.dtype)
 
@@ -190,10 +190,7 @@ def _publish(
     how_much = at_level(how_much, level)
     # Only now: a part alone has a record of its share, and a fit that is interrupted leaves no result.
     estimator.whether_, estimator.how_much_ = parts[WHETHER], parts[HOW_MUCH]
-    estimator.how_much_.intercept_, estimator.how_much_.prediction_range_ = (
-        how_much.intercept,
-        how_much.prediction_range,
-    )
+    _set_grown(estimator.how_much_, how_much, level.growth)
     for name, part in {WHETHER: whether, HOW_MUCH: how_much}.items():
         parts[name]._publish(replace(part, privacy=meter.record(), estimator=PURSUITS[name]))
     model = two_part_model(estimator, TwoParts(estimator.whether_.released_, estimator.how_much_.released_, level))
@@ -207,6 +204,20 @@ def _publish(
     estimator.explains_ = model.explains
     estimator.noise_floor_ = np.nan if model.noise_floor is None else model.noise_floor
     estimator._publish(model)
+
+
+def _set_grown(part: "PursuitEstimator", model: LinearModel, growth: float) -> None:
+    """Set the attributes of a part to those of a model whose effects have grown."""
+    part.intercept_, part.prediction_range_ = model.intercept, model.prediction_range
+    part.coef_ = as_dtype(growth * part.coef_, part.coef_.dtype)
+    if hasattr(part, "missing_coef_"):
+        part.missing_coef_ = as_dtype(growth * part.missing_coef_, part.missing_coef_.dtype)
+    d, places = part.n_features_in_, model._places
+    part.coef_se_[:], part.pvalues_[:] = np.nan, np.nan
+    for place, effect in zip(places, model.effects, strict=True):
+        if place < d and effect.standard_error is not None:
+            part.coef_se_[place], part.pvalues_[place] = effect.standard_error, effect.p_value
+    part.noise_floor_ = np.nan if model.noise_floor is None else model.noise_floor
 
 
 def two_part_model(estimator: "PrivateSparseTwoPartRegressor", parts: TwoParts) -> LinearModel:

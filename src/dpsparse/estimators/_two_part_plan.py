@@ -12,7 +12,7 @@ from typing import cast
 from dpsparse.algorithms.guarantee_shares import share_of, share_spent, within_mu, within_rho
 from dpsparse.algorithms.overall_level import HOW_MUCH, LEVEL, SHARES, WHETHER, level_commitment
 from dpsparse.algorithms.pursuit.schedule import Schedule
-from dpsparse.privacy.accounting.commitment import Commitment, in_part
+from dpsparse.privacy.accounting.meter import Commitment, in_part
 from dpsparse.privacy.guarantee import Guarantee
 
 TABLE = "table"

@@ -240,6 +240,7 @@ class PrivateSparsePoissonRegressor(RegressorMixin, PursuitEstimator):  # type: 
             asked.delta,
             units_known=known,
             records_per_person=asked.records_per_person,
+            rows_per_person=1.0 if asked.rows is None else max(1.0, asked.rows / n),
             mean_response=USUAL_MEAN,
         )
         if forecast.smallest_effect > HOPELESS:

@@ -150,7 +150,8 @@ class PrivateSparseRegressor(PursuitEstimator, PrivateLinearRegressor):
     def _warn_if_hopeless(self, n: int, d: int, meter: Meter, known: bool) -> None:
         """Warn, from public numbers, where a fit would learn next to nothing."""
         picks = min(d, self._picks(d, n, meter.guarantee))
-        warning = forecast_warning(n, d, picks, meter.guarantee, known, self.estimand)
+        asked = self.sparsity != "auto"
+        warning = forecast_warning(n, d, picks, meter.guarantee, known, self.estimand, asked=asked)
         if warning is not None:
             warnings.warn(warning, UserWarning, stacklevel=3)
 
@@ -221,9 +222,12 @@ def _is_zero(center: Any) -> bool:
 
 
 def forecast_warning(
-    n: int, d: int, sparsity: int, guarantee: Guarantee, known: bool, estimand: EstimandName
+    n: int, d: int, sparsity: int, guarantee: Guarantee, known: bool, estimand: EstimandName, *, asked: bool = True
 ) -> str | None:
-    """From public numbers: would even large effects be missed, and would public units help? None for no warning."""
+    """From public numbers: would even large effects be missed, and would public units help? None for no warning.
+
+    Also where not as many features are looked for as somebody `asked` for.
+    """
     forecast = plan(
         n,
         d,
@@ -239,20 +243,25 @@ def forecast_warning(
         # What can be found is what the pursuit finds with the whole budget. The result says that nothing is tested.
         forecast = replace(forecast, estimand=TYPICAL.name)
     effect, with_units = forecast.smallest_effect, replace(forecast, units_known=True).smallest_effect
+    looked_for = forecast.n_looked_for
+    few = asked and 0 < looked_for < sparsity
     if effect > HOPELESS:
         epsilon = forecast.epsilon_for_effect(0.5)
         or_epsilon = f" or epsilon={epsilon:.2g}" if epsilon <= 10 else ""
-        advice = (
-            "; the selection will be close to random. About "
-            f"n={forecast.n_for_effect(0.5):,}{or_epsilon} would detect effects of half the noise"
-        )
+        random = "; the selection will be close to random" if looked_for else ""
+        advice = f"{random}. About n={forecast.n_for_effect(0.5):,}{or_epsilon} would detect effects of half the noise"
     elif effect > WEAK and with_units <= WEAK:
         advice = ""
+    elif few:
+        advice = f". About n={forecast.n_for_features(sparsity):,} would allow all of them"
     else:
         return None
     if not known and with_units <= HOPELESS:
         advice += f". With public units it would be those above {with_units:.2g}: {HOW_TO_GIVE_UNITS}"
-    return (
-        f"With n={n} and epsilon={guarantee.epsilon:g}{'' if known else ', and features in unknown units,'} only "
-        f"effects above {effect:.2g} times the noise can be detected{advice}"
-    )
+    found = f"only effects above {effect:.2g} times the noise can be detected"
+    if not looked_for:
+        found = "no feature is looked for, and all of the budget is for a constant"
+    elif few:
+        found = f"{looked_for} of {sparsity} features {'is' if looked_for == 1 else 'are'} looked for, and {found}"
+    unknown = "" if known else ", and features in unknown units,"
+    return f"With n={n} and epsilon={guarantee.epsilon:g}{unknown} {found}{advice}"

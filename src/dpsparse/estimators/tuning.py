@@ -61,6 +61,7 @@ from dpsparse.data.people_split import Split
 from dpsparse.data.person_ids import without_ids
 from dpsparse.data.public_units import public_units, units_known
 from dpsparse.data.raw_data import RawData, refuse_beside
+from dpsparse.data.validation import name_of_response
 from dpsparse.data.within_person import NOT_WITHIN
 from dpsparse.engine import regrets, vector_sums
 from dpsparse.engine.quantize import WEIGHT_LEVELS
@@ -195,6 +196,8 @@ def _tune_array(models: list[PursuitEstimator], table: MemoryTable, y: Any, ids:
         ),
     )
     planned = lru_cache(partial(plan_for, n=n, schedules=schedules))
+    for model in models:
+        model._target = name_of_response(y, table.names)
     with _reserved(first, meter, planned, models):
         response = first._validated(table, y, (n_rows, d))
         columns = range(d) if table.names is None else table.names
@@ -363,6 +366,7 @@ def _fit_within(
         model.fit(X, y, person=person)
     finally:
         del model._shared_meter, model._planned
+        model.__dict__.pop("_target", None)
 
 
 def _choose(errors: NDArray[np.float64], meter: Meter, slots: tuple[Slot, ...]) -> int:

@@ -48,7 +48,7 @@ class Words(Protocol):
 
     @property
     def units_not_learned(self) -> str:
-        """Why the features explain nothing in a small table."""
+        """Why the features explain nothing in a small table; with places for `n` and `needed`, or without."""
 
     @property
     def no_gain(self) -> str:

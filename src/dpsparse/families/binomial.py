@@ -48,7 +48,6 @@ class Binomial:
 
     Examples
     --------
-    >>> from dpsparse.families.binomial import Binomial
     >>> Binomial().mean_slope(0.5), Binomial().constant_step(0.05, 0.5)
     (0.25, 0.2)
     """

@@ -15,16 +15,11 @@ HUBER_TUNING = 1.345
 class Estimand:
     """A question about a response, and the estimator that answers it without privacy.
 
-    Parameters
-    ----------
-    name : {"mean", "typical", "log odds", "log mean"}
-        As users of a regression give it.
-    tuning : float
-        Where the estimator clips residuals, in units of their scale: the median size over that of a standard normal.
-    words : str
-        What effects say, without a full stop; with a place for `target`.
-    ratio : str or None
-        What an effect is as a factor, where it is a logarithm; None where it is a difference.
+    `name`: as users of a regression give it.
+    `tuning`: where the estimator clips residuals, in units of their scale: the median size over that of a standard
+      normal.
+    `words`: what effects say, without a full stop; with a place for `target`.
+    `ratio`: what an effect is as a factor, where it is a logarithm; None where it is a difference.
     """
 
     name: EstimandName

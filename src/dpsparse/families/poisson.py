@@ -50,7 +50,6 @@ class Poisson:
 
     Examples
     --------
-    >>> from dpsparse.families.poisson import Poisson
     >>> Poisson().mean_slope(0.7), Poisson().intercept(1.0)
     (1.0, 0.0)
     """

@@ -54,7 +54,10 @@ class RobustWords:
         "the residuals' scale ended at the upper end of its range, twice the response's: the fit went astray, for too "
         "few records at this epsilon or wrong public units"
     )
-    units_not_learned: str = "there are too few records at this epsilon to learn the features' units"
+    units_not_learned: str = (
+        "{n:,} records are too few at this epsilon for effects of features in unknown units, which take about "
+        "{needed:,}: all of the budget went to the constant"
+    )
     no_gain: str = "predictions from them were not clearly nearer to the responses than a constant"
 
 
@@ -64,7 +67,6 @@ class RobustLinear:
 
     Examples
     --------
-    >>> from dpsparse.families.robust_linear import RobustLinear
     >>> round(RobustLinear().expected_slope(1.0, 0.6745), 2)
     0.68
     """

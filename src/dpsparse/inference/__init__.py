@@ -8,6 +8,7 @@ released numbers and public ones. Read in this order:
 - `gls`: effects by generalised least squares over noisy gradients;
 - `sandwich`: their covariance, J^-1 M J^-1 with privacy noise in J, in M and beside it;
 - `shrinkage`: effects pulled toward 0 by their errors; are there any effects at all?
+- `scores_together`: effects from several mean scores, each at effects of its own;
 - `spread`: effects averaged over all that their common spread may be;
 - `tails`: the law of norms from a noisy histogram, the clip that costs least, and what it leaves out;
 - `one_step`, `bounded_step`: the step to the estimator that an estimand names, its covariance and its bias;

@@ -14,7 +14,6 @@ def critical_value(bias: ArrayLike, level: float) -> NDArray[np.float64]:
 
     Examples
     --------
-    >>> from dpsparse.inference.bias_aware import critical_value
     >>> critical_value([0.0, 1.0], 0.95).round(2).tolist()
     [1.96, 2.65]
     """

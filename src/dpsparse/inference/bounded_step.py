@@ -33,8 +33,6 @@ def updated(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dpsparse.inference.bounded_step import updated
     >>> effects, precision = updated(np.zeros(1), np.eye(1), np.eye(1), np.array([0.6]), 1.0, np.inf)
     >>> effects, precision
     (array([0.3]), array([[2.]]))
@@ -48,16 +46,11 @@ def updated(
 class Slopes:
     """The derivative of the mean score.
 
-    Parameters
-    ----------
-    turn : ndarray
-        What makes rows white, roughly.
-    inner : ndarray
-        The slope moments in those coordinates.
-    noise : float
-        The standard deviation of its diagonal.
-    steeper : float
-        What they are multiplied by in the derivative of a person's score: the root of the mean number of their rows.
+    `turn`: what makes rows white, roughly.
+    `inner`: the slope moments in those coordinates.
+    `noise`: the standard deviation of its diagonal.
+    `steeper`: what they are multiplied by in the derivative of a person's score: the root of the mean number of their
+      rows.
     """
 
     turn: NDArray[np.float64]

@@ -107,7 +107,7 @@ SHOWN_LEVEL = 0.95
 # Effects among rows that are weighted down for their norm may differ by this, in log odds for one standard deviation
 # of what a feature has beside the others.
 # Set by `classifiers.py`.
-MISFIT = 0.3
+MISFIT = 0.2
 # The same in intervals, where the share of their squared norms counts: one row far from all others tells much of an
 # effect without privacy. Set by `classifiers.py`.
 MISFIT_OF_SQUARES = 0.15
@@ -122,6 +122,11 @@ CURVATURE = 0.5
 # response is a surprise. Set by `classifiers.py`: tables with permuted responses, and tables as they are.
 NO_SPREAD = 0.5
 SPREADS = tuple(0.15 * (4 / 0.15) ** (k / 8) for k in range(9))
+
+# --- scores at several effects
+
+# How often slopes at the effects are worked out again: the fifth time moves them by less than any noise.
+RELINEARIZED = 5
 
 # --- tails of norms
 

@@ -14,7 +14,6 @@ def reach(level: float = SHOWN_LEVEL) -> float:
 
     Examples
     --------
-    >>> from dpsparse.inference.intervals import reach
     >>> round(reach(), 2), round(reach(0.9), 2)
     (1.96, 1.64)
     """
@@ -26,7 +25,6 @@ def p_value(effect: float, error: float) -> float:
 
     Examples
     --------
-    >>> from dpsparse.inference.intervals import p_value
     >>> round(p_value(-1.96, 1.0), 2), p_value(0.0, 0.0), p_value(1.0, 0.0)
     (0.05, 1.0, 0.0)
     """

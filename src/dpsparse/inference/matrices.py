@@ -61,8 +61,6 @@ def shrunk_spectrum(released: "NoisyMatrix") -> NDArray[np.float64]:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dpsparse.inference.matrices import NoisyMatrix, shrunk_spectrum
     >>> shrunk_spectrum(NoisyMatrix(np.diag([9.0, 1.0, 2.0, 0.0]), 1.0)).round(2)
     array([[8.29, 0.  , 0.  , 0.  ],
            [0.  , 3.  , 0.  , 0.  ],

@@ -26,16 +26,10 @@ from dpsparse.inference.weights import RowWeight
 class Jacobian:
     """The Jacobian in units in which a normal row's is the identity, as second moments are.
 
-    Parameters
-    ----------
-    gram : ndarray of shape (k, k)
-        Used in place of the second moments from here on.
-    noise : float
-        Standard deviation of an entry.
-    relative_noise : ndarray of shape (k,)
-        Relative error of the diagonal of the inverse.
-    weak : ndarray of bool of shape (k,)
-        Columns whose carriers mostly lie outside tau, so that the score says little of their effects.
+    `gram` of shape (k, k): used in place of the second moments from here on.
+    `noise`: standard deviation of an entry.
+    `relative_noise` of shape (k,): relative error of the diagonal of the inverse.
+    `weak` of shape (k,): columns whose carriers mostly lie outside tau, so that the score says little of their effects.
     """
 
     gram: NDArray[np.float64]

@@ -20,8 +20,6 @@ def shrunk(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dpsparse.inference.shrinkage import shrunk
     >>> shrunk(np.array([2.0, 0.5]), np.eye(2), np.ones(2, dtype=bool))
     array([1.5, 0. ])
     """
@@ -43,8 +41,6 @@ def combined(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dpsparse.inference.shrinkage import combined
     >>> combined(np.array([1.0, 1.0]), np.eye(2), np.array([2.0, 11.0]), np.eye(2))[0].round(6)
     array([1.5, 1.1])
     """
@@ -82,8 +78,6 @@ def any_sure(effects: NDArray[np.float64], covariance: NDArray[np.float64]) -> b
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dpsparse.inference.shrinkage import any_sure
     >>> any_sure(np.array([5.0, 0.0]), np.eye(2)), any_sure(np.array([1.0, 1.0]), np.eye(2))
     (True, False)
     """

@@ -12,7 +12,6 @@ def critical_value(n_features: int) -> float:
 
     Examples
     --------
-    >>> from dpsparse.inference.significance import critical_value
     >>> round(critical_value(1), 2), round(critical_value(1_000), 2)
     (1.96, 4.06)
     """
@@ -30,7 +29,6 @@ def joint_p_value(effects: NDArray[np.float64], covariance: NDArray[np.float64])
     Examples
     --------
     >>> import numpy as np
-    >>> from dpsparse.inference.significance import joint_p_value
     >>> round(joint_p_value(np.array([1.96]), np.eye(1)), 3)
     0.05
     """

@@ -28,8 +28,6 @@ def atomic_file(
     Examples
     --------
     >>> import tempfile
-    >>> from pathlib import Path
-    >>> from dpsparse.io.atomic import atomic_file
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with atomic_file(Path(folder) / "a.txt") as stream:
     ...         _ = stream.write(b"whole")

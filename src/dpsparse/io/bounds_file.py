@@ -45,10 +45,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from dpsparse.io.bounds import Bounds, ColumnBounds, scale_from_bounds
+from dpsparse.io.bounds_writer import UNFILLED
 from dpsparse.io.table_features import binary_units
 from dpsparse.schema import Fields, FileError, read_toml
 
-UNFILLED = "?"
 KINDS = ("number", "number_grouped", "number_comma", "boolean", "date_ymd", "date_dmy", "date_mdy", "text")
 """How a column's cells may be read; a fit learns what is not declared."""
 
@@ -91,8 +91,6 @@ def bounds_of(fields: Fields, where: str = "") -> Bounds:
 
     Examples
     --------
-    >>> from dpsparse.io.bounds_file import bounds_of
-    >>> from dpsparse.schema import Fields
     >>> bounds_of(Fields({"columns": {"age": {"low": 20, "high": 80}}}, "public units")).of("age").center
     50.0
     """

@@ -83,7 +83,6 @@ def convert_cells(
     >>> from pathlib import Path
     >>> from dpsparse.io.bounds import Bounds
     >>> from dpsparse.io.cells.raw_table import as_raw_table
-    >>> from dpsparse.io.convert import convert_cells
     >>> from dpsparse.io.provenance import cells_of
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = (Path(folder) / "people.csv").write_text("region,cost\nnorth,7\n,9\n")

@@ -47,7 +47,6 @@ class Feature:
 
         Examples
         --------
-        >>> from dpsparse.io.table_features import Feature
         >>> Feature("age", within=Feature("region", category="north")).variable
         'age:region'
         """
@@ -82,7 +81,6 @@ class Feature:
 
         Examples
         --------
-        >>> from dpsparse.io.table_features import Feature
         >>> Feature("age").level, Feature("age", missing=True).level, Feature("region", category="north").level
         (None, 'gap', 'north')
         """
@@ -109,7 +107,6 @@ class Feature:
 
         Examples
         --------
-        >>> from dpsparse.io.table_features import Feature
         >>> Feature("age").name, Feature("age", missing=True).name, Feature("region", category="north").name
         ('age', 'age (gap)', 'region=north')
         >>> Feature("region", buckets=(17,), rank=2).name, Feature("region", buckets=(17,), other=True).name
@@ -137,7 +134,6 @@ def one_hot(column: str, categories: Sequence[str], shares: Sequence[float] | No
 
     Examples
     --------
-    >>> from dpsparse.io.table_features import one_hot
     >>> [feature.name for feature in one_hot("region", ["north", "south", "west"])]
     ['region=south', 'region=west']
     """
@@ -154,7 +150,6 @@ def binary_units(share: float) -> tuple[float, float]:
 
     Examples
     --------
-    >>> from dpsparse.io.table_features import binary_units
     >>> binary_units(0.2)
     (0.2, 0.4)
     """
@@ -230,7 +225,6 @@ def frame_features(frame: Any, features: Sequence[Feature]) -> NDArray[np.float6
     Examples
     --------
     >>> import pandas as pd
-    >>> from dpsparse.io.table_features import Feature, frame_features
     >>> people = pd.DataFrame({"region": ["south", "moon"], "age": [30, 40]})
     >>> frame_features(people, [Feature("age"), Feature("region", category="south")])
     array([[30.,  1.],

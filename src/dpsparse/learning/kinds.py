@@ -52,16 +52,10 @@ _OWN_CLASS = {
 class Columns:
     """What the cells of columns are.
 
-    Parameters
-    ----------
-    kinds : dict of str to Kind
-        How each column is read.
-    with_gaps : frozenset of str
-        The columns that are missing in some records: by empty cells, or by cells that do not fit their kind.
-    filled : dict of str to float
-        The noisy number of cells of each column that are not empty.
-    noise : float
-        The standard deviation of its noise.
+    `kinds`: how each column is read.
+    `with_gaps`: the columns that are missing in some records: by empty cells, or by cells that do not fit their kind.
+    `filled`: the noisy number of cells of each column that are not empty.
+    `noise`: the standard deviation of its noise.
     """
 
     kinds: dict[str, Kind]
@@ -104,9 +98,6 @@ def has_gaps(counts: NDArray[np.float64], noise: float, kind: Kind, n_records: i
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dpsparse.io.cells.grammar import CellClass, Kind
-    >>> from dpsparse.learning.kinds import has_gaps
     >>> counts = np.zeros(len(CellClass))
     >>> counts[[CellClass.EMPTY, CellClass.NUMBER]] = 100, 900
     >>> has_gaps(counts, 20.0, Kind.number, 1_000), has_gaps(counts, 60.0, Kind.number, 1_000)
@@ -130,8 +121,6 @@ def kind_of(counts: NDArray[np.float64], noise: float, *, may_be_text: bool = Tr
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dpsparse.learning.kinds import VOTES, kind_of
     >>> names = [cell_class.name for cell_class in VOTES]
     >>> votes = np.zeros(len(VOTES))
     >>> votes[[names.index("DATE_EITHER"), names.index("DATE_DMY")]] = 400, 600

@@ -37,24 +37,14 @@ from dpsparse.privacy.accounting.release import Slot
 class Encoding:
     """How the records of a raw table are read; a function of releases and public numbers.
 
-    Parameters
-    ----------
-    features : tuple of Feature
-        Numbers that may be missing first, then other numbers, then 0/1, each in the order of their columns.
-    target : str
-        The column of responses.
-    target_kind : Kind
-        How it is read.
-    with_gaps : frozenset of str
-        The columns that may be missing; of the others, too few records lack one.
-    rare : frozenset of Feature
-        Features that hardly a record has: "another" where nearly all text is in the other buckets.
-    text_unused : dict of str to str
-        The columns of text of which no text is a feature, and why: `MANY_VALUES` or `NONE_COMMON`.
-    empty_responses : float
-        The share of records whose response is an empty cell; 0 where that is within noise.
-    shares : dict of Feature to float
-        The share of records that have a text or a gap, about, by noisy counts.
+    `features`: numbers that may be missing first, then other numbers, then 0/1, each in the order of their columns.
+    `target`: the column of responses.
+    `target_kind`: how it is read.
+    `with_gaps`: the columns that may be missing; of the others, too few records lack one.
+    `rare`: features that hardly a record has: "another" where nearly all text is in the other buckets.
+    `text_unused`: the columns of text of which no text is a feature, and why: `MANY_VALUES` or `NONE_COMMON`.
+    `empty_responses`: the share of records whose response is an empty cell; 0 where that is within noise.
+    `shares`: the share of records that have a text or a gap, about, by noisy counts.
     """
 
     features: tuple[Feature, ...]
@@ -80,34 +70,21 @@ class Encoding:
 class Preparation:
     """The first releases of a fit on a raw table.
 
-    Parameters
-    ----------
-    raw : RawTable
-        The table.
-    target : str
-        The column of responses.
-    meter : Meter
-        The budget and the noise; it has committed to the slots.
-    slots : mapping of str to Slot
-        The slots of the fit's commitment by name; a release without a slot is not made.
-    kinds : mapping of str to Kind or None
-        Kinds that are public: declared by the user. The table's own declared types come second.
-    columns : sequence of str or None
-        The columns to use, from public knowledge; None for all but the target.
-    numeric : collection of str
-        Of these, those that are no text whatever they hold, from public knowledge.
-    others : sequence of str
-        Columns of which only gaps are looked for: their categories are public.
-    response_is_text : bool
-        Whether a public text says which responses are yes: they are read as text then.
+    `raw`: the table.
+    `target`: the column of responses.
+    `meter`: the budget and the noise; it has committed to the slots.
+    `slots`: the slots of the fit's commitment by name; a release without a slot is not made.
+    `kinds`: kinds that are public: declared by the user. The table's own declared types come second.
+    `columns`: the columns to use, from public knowledge; None for all but the target.
+    `numeric`: of these, those that are no text whatever they hold, from public knowledge.
+    `others`: columns of which only gaps are looked for: their categories are public.
+    `response_is_text`: whether a public text says which responses are yes: they are read as text then.
 
     Examples
     --------
     >>> import pandas as pd
     >>> from dpsparse.io.cells.raw_table import FrameTable
-    >>> from dpsparse.learning.preparation import Preparation
     >>> from dpsparse.learning.table_prices import SLOTS, preparation_slot
-    >>> from dpsparse.privacy.accounting.meter import Meter
     >>> from dpsparse.privacy.guarantee import Guarantee
     >>> from dpsparse.privacy.noise import SecureSource
     >>> table = FrameTable(pd.DataFrame({"fee": ["1,200", "30"] * 400, "region": ["north", None] * 400}))

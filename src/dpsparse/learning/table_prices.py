@@ -86,12 +86,9 @@ TABLE_SHARES = (KINDS, DISTINCT_VALUES, CATEGORIES, NAMES)
 class TableReleases:
     """The releases about a raw table, as a fit plans them.
 
-    Parameters
-    ----------
-    preparation : tuple of (str, float)
-        Names and shares of rho of the releases, before all others, that tell what the columns are.
-    naming, failure : float
-        The share of rho and the failure probability of the release of the selected features' names; 0 for none.
+    `preparation`: names and shares of rho of the releases, before all others, that tell what the columns are.
+    `naming`, `failure`: the share of rho and the failure probability of the release of the selected features' names; 0
+      for none.
     """
 
     preparation: tuple[tuple[str, float], ...] = ()
@@ -107,7 +104,6 @@ def preparation_shares(n: int, rho: float, n_columns: int, n_maybe_text: int, sp
 
     Examples
     --------
-    >>> from dpsparse.learning.table_prices import preparation_shares
     >>> shares = preparation_shares(10_000, 0.03, 20, 19, 5)
     >>> [name for name, share in shares.items() if share > 0.02]
     ['kinds', 'categories', 'names']
@@ -127,8 +123,6 @@ def names_failure(guarantee: Guarantee) -> float:
 
     Examples
     --------
-    >>> from dpsparse.learning.table_prices import names_failure
-    >>> from dpsparse.privacy.guarantee import Guarantee
     >>> names_failure(Guarantee(1.0, 1e-6)) < 1e-11
     True
     """

@@ -1,13 +1,16 @@
-"""When a fit was made, and what it left of its budget: public facts beside the releases."""
+"""When a fit was made, and what it and others spent of the budget: public facts beside the releases."""
 
 import math
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpsparse.privacy.accounting.filter import round_down
 from dpsparse.schema import Fields, FileError
+
+if TYPE_CHECKING:
+    from dpsparse.privacy.ledger.events import LedgerState
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,6 @@ class Budget:
 
         Examples
         --------
-        >>> from dpsparse.model.context import Budget
         >>> print(Budget("budget.db", "a", 3.0, 1e-6, 1.0, 2.5, 1).sentence())
         a in budget.db: 1 fit has spent epsilon 1 of 3 granted (delta 1e-06); one more fit may cost up to epsilon 2.5
         """
@@ -64,7 +66,6 @@ def fit_context(ledger: Any = None, dataset: str | None = None) -> FitContext:
 
 
 def _budget(ledger: Any, dataset: str | None) -> Budget | None:
-    from dpsparse.model.spending import spending
     from dpsparse.privacy.ledger.ledger import PrivacyLedger
 
     try:
@@ -144,3 +145,35 @@ def _read_budget(fields: Fields) -> Budget:
     )
     fields.finish()
     return budget
+
+
+def spending(state: "LedgerState", dataset: str, *, by_day: bool = False) -> list[tuple[str, float]]:
+    """When the spending of a dataset changed, and the epsilon spent from then on, at the grant's delta.
+
+    By day there is the last change of each, and the day alone. A fit that was refunded is left out: its data were
+    refused, and what published models show of a budget does not tell that.
+
+    Examples
+    --------
+    >>> from dpsparse.privacy.ledger.events import LedgerState
+    >>> state = LedgerState([])
+    >>> granted = state.write("trial-7", None, "grant", {"epsilon": 1.0, "delta": 1e-6, "adjacency": "replace-one",
+    ...     "records_per_person": 1, "at": "2026-01-31T12:00:00+00:00"})
+    >>> spending(state, "trial-7"), spending(state, "trial-7", by_day=True)
+    ([('2026-01-31T12:00:00+00:00', 0.0)], [('2026-01-31', 0.0)])
+    """
+    whole = state.filters[dataset]
+    growing, changes = replace(whole, costs=()), dict[Any, tuple[str, float]]()
+    for event in state.events:
+        if event.dataset != dataset or event.kind not in ("grant", "reserve"):
+            continue
+        if event.kind == "reserve":
+            fit = state.fits[str(event.fit)]
+            if fit.state == "refunded":
+                continue
+            growing = replace(growing, costs=(*growing.costs, fit.cost))
+        when = event.details["at"]
+        when = when[: len("2026-01-31")] if by_day else when
+        # A later event of the same day takes the place of an earlier one.
+        changes[when if by_day else event.number] = str(when), growing.epsilon_spent
+    return list(changes.values())

@@ -1,6 +1,6 @@
 """Why an effect has no interval and no verdict, and what would help, in words."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from dpsparse.algorithms.pursuit import result
@@ -16,8 +16,6 @@ class Doubt:
 
     Examples
     --------
-    >>> from dpsparse.model.effect import Effect
-    >>> from dpsparse.model.doubts import doubt_of
     >>> print(doubt_of(Effect("age", 2.0, trusted=False, doubt="few carriers")))
     too few records differ in it; more records would help, or a rare category put together with others
     """
@@ -74,20 +72,26 @@ _UNKNOWN = Doubt("its standard error cannot be trusted", _MORE)
 OF_THE_MODEL = (result.NOTHING_LEARNED, result.NOTHING_EXPLAINED)
 
 
-def doubt_of(effect: Effect, within: bool = False) -> Doubt | None:
+def doubt_of(effect: Effect, within: bool = False, said: Callable[[str], str] = str) -> Doubt | None:
     """Why an effect is not reliable; None where it is, or where the method gives no errors.
 
-    `within` says whether effects are within people.
+    `within` says whether effects are within people, and `said` how a sentence about records is said
+    (`protection.RecordsOfAPerson.said`).
     """
     words = DOUBTS | _WITHIN if within else DOUBTS
-    return None if effect.verdict is not Verdict.NOT_TRUSTED else words.get(effect.doubt or "", _UNKNOWN)
+    if effect.verdict is not Verdict.NOT_TRUSTED:
+        return None
+    doubt = words.get(effect.doubt or "", _UNKNOWN)
+    return Doubt(said(doubt.reason), said(doubt.remedy))
 
 
-def doubtful(effects: Iterable[Effect], within: bool = False) -> dict[Doubt, list[str]]:
+def doubtful(
+    effects: Iterable[Effect], within: bool = False, said: Callable[[str], str] = str
+) -> dict[Doubt, list[str]]:
     """The names of effects that are not reliable, by their reason; without reasons that the model states itself."""
     names: dict[Doubt, list[str]] = {}
     for effect in effects:
-        doubt = doubt_of(effect, within)
+        doubt = doubt_of(effect, within, said)
         if doubt is not None and effect.doubt not in OF_THE_MODEL:
             names.setdefault(doubt, []).append(effect.feature)
     return names

@@ -136,7 +136,6 @@ def p_text(p_value: float | None) -> str:
 
     Examples
     --------
-    >>> from dpsparse.model.effect import p_text
     >>> p_text(0.0312), p_text(0.00004), p_text(1e-30), p_text(None)
     ('0.031', '4.0e-05', '<1e-16', '-')
     """
@@ -152,7 +151,6 @@ def p_words(p_value: float | None) -> str:
 
     Examples
     --------
-    >>> from dpsparse.model.effect import p_words
     >>> p_words(0.0456), p_words(1e-30)
     ('p = 0.046', 'p < 1e-16')
     """

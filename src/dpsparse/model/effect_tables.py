@@ -267,8 +267,11 @@ def _selected(model: "LinearModel") -> str:
 
 
 def _facts(models: Sequence["LinearModel"], width: int) -> list[Line]:
+    every = {model.privacy.guarantee.protects.singles.capitalize() for model in models}
     rows = {
-        "Records": [f"{model.privacy.guarantee.rows or model.privacy.n_records:,}" for model in models],
+        " or ".join(sorted(every)): [
+            f"{model.privacy.guarantee.rows or model.privacy.n_records:,}" for model in models
+        ],
         "People": ["" if model.privacy.guarantee.rows is None else f"{model.privacy.n_records:,}" for model in models],
         "Features selected": [_selected(model) for model in models],
         "Spread explained": [

@@ -10,7 +10,7 @@ from dpsparse.algorithms.evaluation_outcomes import Decile, OutcomeScores
 from dpsparse.algorithms.evaluation_sums import Scores
 from dpsparse.html import Html, escaped, number, table, tag
 from dpsparse.model.outcome_words import (
-    CALIBRATION_HEADINGS,
+    calibration_headings,
     calibration_rows,
     outcome_rows,
     outcome_sentences,
@@ -59,7 +59,8 @@ class Evaluation:
     def __repr__(self) -> str:
         improvement = self.improvement
         return (
-            f"<Evaluation of {self.target} on {self.scores.n_records:,} records: improvement "
+            f"<Evaluation of {self.target} on {self.scores.n_records:,} "
+            f"{self.privacy.guarantee.protects.many}: improvement "
             f"{number(improvement.value)} [{number(improvement.low)}, {number(improvement.high)}]>"
         )
 
@@ -168,7 +169,7 @@ class Evaluation:
 def headings(evaluation: Evaluation) -> tuple[str, ...]:
     """The headings of a table of estimates."""
     level = f"{evaluation.scores.level:.0%}".replace("%", " %")
-    named = "on records held out", "estimate", f"{level} interval"
+    named = f"on {evaluation.privacy.guarantee.protects.many} held out", "estimate", f"{level} interval"
     return (*named, "cut") if isinstance(evaluation.scores, Scores) else named
 
 
@@ -198,7 +199,7 @@ def score_lines(evaluation: Evaluation) -> list[str]:
     """The table of estimates as lines of text."""
     lines = [_line((-44, 11, 24, 7), row) for row in (headings(evaluation), *score_rows(evaluation))]
     if isinstance(evaluation.scores, OutcomeScores):
-        rows = [CALIBRATION_HEADINGS, *calibration_rows(evaluation.scores)]
+        rows = [calibration_headings(evaluation), *calibration_rows(evaluation.scores)]
         lines += ["", *(_line((-24, 14, 24, 9), row) for row in rows)]
     return lines
 
@@ -211,14 +212,19 @@ def _line(widths: tuple[int, ...], cells: tuple[str, ...]) -> str:
 
 def scores_table(evaluation: Evaluation) -> Html:
     """The estimates as an HTML table, and calibration as another."""
-    caption = "How well it predicts records held out"
+    caption = f"How well it predicts {evaluation.privacy.guarantee.protects.many} held out"
     if isinstance(evaluation.scores, Scores):
         return table(caption, headings(evaluation), score_rows(evaluation), numbers=(1, 3))
     rows = calibration_rows(evaluation.scores)
     return escaped(
         [
             table(caption, headings(evaluation), score_rows(evaluation), numbers=(1,)),
-            table("Predicted probabilities and what came of them", CALIBRATION_HEADINGS, rows, numbers=(0, 1, 3)),
+            table(
+                "Predicted probabilities and what came of them",
+                calibration_headings(evaluation),
+                rows,
+                numbers=(0, 1, 3),
+            ),
         ]
     )
 
@@ -233,7 +239,8 @@ def verdict(evaluation: Evaluation) -> str:
         return f"Predictions are better than the {name}: nearer to {target} by {low} to {high} on average."
     if better.high < 0:
         return f"Predictions are worse than the {name}: further from {target} on average."
-    return f"These records do not show whether predictions are better than the {name}."
+    many = evaluation.privacy.guarantee.protects.many
+    return f"These {many} do not show whether predictions are better than the {name}."
 
 
 def in_words(evaluation: Evaluation) -> str:
@@ -245,7 +252,8 @@ def in_words(evaluation: Evaluation) -> str:
     return (
         f"{verdict(evaluation)} {limits}, both released; the last column is the noisy share that was cut. "
         f"{_what_r2_is(evaluation)}{_what_d2_is(scores)} Intervals include sampling and privacy noise. "
-        f"{scores.n_records:,} records were held out, about {scores.n_responses:,.0f} of them with a response."
+        f"{scores.n_records:,} {evaluation.privacy.guarantee.protects.many} were held out, about "
+        f"{scores.n_responses:,.0f} of them with a response."
     )
 
 

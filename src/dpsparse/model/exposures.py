@@ -30,8 +30,6 @@ def n_selectable(features: Sequence[Feature], exposure: str | None) -> int:
 
     Examples
     --------
-    >>> from dpsparse.io.table_features import Feature
-    >>> from dpsparse.model.exposures import n_selectable
     >>> n_selectable([Feature("age"), Feature("years")], "years"), n_selectable([Feature("age")], None)
     (1, 1)
     """

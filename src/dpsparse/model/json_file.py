@@ -9,8 +9,7 @@ from typing import IO, Any
 from sklearn.utils.validation import check_is_fitted
 
 from dpsparse import __version__
-from dpsparse.algorithms.pursuit.response_count import ResponseCount
-from dpsparse.algorithms.pursuit.result import DOUBTS, HARDLY_VARIES, UNIT_WRONG
+from dpsparse.algorithms.pursuit.result import DOUBTS, HARDLY_VARIES, UNIT_WRONG, ResponseCount
 from dpsparse.families.estimands import ALL_ESTIMANDS
 from dpsparse.io.atomic import atomic_file
 from dpsparse.io.cells.formulas import Formula, read_formula

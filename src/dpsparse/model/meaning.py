@@ -31,7 +31,7 @@ def estimand_of(model: "LinearModel") -> str:
             f"on {of_target(model)}, as {words.model} gives them for these features without privacy{_clustered(model)}"
         )
     if model.parts is not None:
-        return ESTIMAND.format(target=model.target)
+        return ESTIMAND.format(target=model.target, rows=f"{_row(model)}s")
     if reaches_estimand(model):
         return ALL_ESTIMANDS[model.estimand].words.format(target=model.target) + _clustered(model)
     if model.estimand == MEAN.name:
@@ -56,7 +56,7 @@ def _clustered(model: "LinearModel") -> str:
 def what_counts(model: "LinearModel") -> str:
     """How much a response far from its prediction counts for the effects: a sentence."""
     if model.parts is not None:
-        return WHAT_COUNTS.format(target=model.target)
+        return WHAT_COUNTS.format(target=model.target, row=_row(model), rows=f"{_row(model)}s")
     if reaches_estimand(model) and model.estimand == MEAN.name:
         return (
             f"Effects are on the mean of {model.target}: every {_row(model)} counts in full, extreme ones too, as in a "

@@ -27,7 +27,6 @@ def odds_ratio(log_odds: float) -> float:
 
     Examples
     --------
-    >>> from dpsparse.model.odds import odds_ratio
     >>> odds_ratio(0.0), odds_ratio(-1e9) > 0, odds_ratio(1e9) < float("inf")
     (1.0, True, True)
     """
@@ -39,7 +38,6 @@ def probability(log_odds: float) -> float:
 
     Examples
     --------
-    >>> from dpsparse.model.odds import probability
     >>> probability(0.0), round(probability(1.1), 3)
     (0.5, 0.75)
     """
@@ -51,7 +49,6 @@ def ratio_text(log_odds: float) -> str:
 
     Examples
     --------
-    >>> from dpsparse.model.odds import ratio_text
     >>> ratio_text(0.9864), ratio_text(-2.888e-05), ratio_text(0.0)
     ('2.682', '0.999971', '1')
     """
@@ -68,7 +65,6 @@ def ratio_interval_text(interval: tuple[float, float] | None) -> str:
 
     Examples
     --------
-    >>> from dpsparse.model.odds import ratio_interval_text
     >>> ratio_interval_text((-0.5, 1.2)), ratio_interval_text((-200.0, 210.0))
     ('[0.6065, 3.32]', '[<1e-06, >1e+06]')
     """

@@ -10,7 +10,10 @@ from dpsparse.schema import Fields, FileError
 if TYPE_CHECKING:
     from dpsparse.model.evaluation_result import Evaluation
 
-CALIBRATION_HEADINGS = "predicted probability", "share of yes", "interval", "records"
+
+def calibration_headings(evaluation: "Evaluation") -> tuple[str, ...]:
+    """The headings of a table of calibration."""
+    return "predicted probability", "share of yes", "interval", evaluation.privacy.guarantee.protects.many
 
 
 def outcome_rows(evaluation: "Evaluation", scores: OutcomeScores) -> list[tuple[str, str, str]]:
@@ -47,7 +50,8 @@ def outcome_verdict(evaluation: "Evaluation") -> str:
         return f"Probabilities are better than the {name}: the Brier score is lower by {low} to {high}."
     if better.high < 0:
         return f"Probabilities are worse than the {name}: the Brier score is higher."
-    return f"These records do not show whether probabilities are better than the {name}."
+    many = evaluation.privacy.guarantee.protects.many
+    return f"These {many} do not show whether probabilities are better than the {name}."
 
 
 def outcome_words(evaluation: "Evaluation", scores: OutcomeScores) -> str:
@@ -57,10 +61,11 @@ def outcome_words(evaluation: "Evaluation", scores: OutcomeScores) -> str:
         if scores.auc is None
         else "AUC is the probability that a yes has a higher predicted probability than a no."
     )
+    many = evaluation.privacy.guarantee.protects.many
     return (
         f"{outcome_verdict(evaluation)} The Brier score is the mean squared distance of the probability from 1 for yes "
         f"and 0 for no. {auc} All follow from noisy counts of yes and no by predicted probability, and intervals "
-        f"include sampling and privacy noise. {scores.n_records:,} records were held out, about "
+        f"include sampling and privacy noise. {scores.n_records:,} {many} were held out, about "
         f"{scores.n_responses:,.0f} of them with a response."
     )
 

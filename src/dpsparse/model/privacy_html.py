@@ -9,6 +9,7 @@ def record_html(record: PrivacyRecord) -> Html:
     rows = [[name, len(made), *record.price(made)] for name, made in record.grouped().items()]
     headings = ["release", "times", "share", "rho"]
     releases = table("What was released, and its price", headings, rows, numbers=(1, 2, 3))
-    summary = tag("summary", f"{len(record.releases)} releases, rho {record.rho:.4g} for a record")
+    one = record.guarantee.protects.one
+    summary = tag("summary", f"{len(record.releases)} releases, rho {record.rho:.4g} for a {one}")
     guarantee = [tag("p", tag("strong", record.statement())), tag("p", record.plain_words())]
     return tag("div", [*guarantee, tag("details", [summary, releases])])

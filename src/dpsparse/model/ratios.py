@@ -14,16 +14,10 @@ if TYPE_CHECKING:
 class RatioWords:
     """The words of effects whose exponentials are ratios.
 
-    Parameters
-    ----------
-    ratio : str
-        One of them: "odds ratio".
-    log : str
-        What effects themselves are of: "log odds".
-    of : str
-        What a one-unit increase multiplies, in a sentence: "the odds that denied is yes".
-    model : str
-        The model without privacy: "logistic regression".
+    `ratio`: one of them: "odds ratio".
+    `log`: what effects themselves are of: "log odds".
+    `of`: what a one-unit increase multiplies, in a sentence: "the odds that denied is yes".
+    `model`: the model without privacy: "logistic regression".
     """
 
     ratio: str

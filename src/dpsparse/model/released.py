@@ -15,7 +15,7 @@ from scipy.special import expit
 from dpsparse.algorithms.evaluation_outcomes import OutcomeScores
 from dpsparse.algorithms.evaluation_sums import Scores
 from dpsparse.algorithms.pursuit.reference_budget import MEAN_RESIDUAL
-from dpsparse.algorithms.pursuit.response_count import ResponseCount
+from dpsparse.algorithms.pursuit.result import ResponseCount
 from dpsparse.data.as_table import as_table
 from dpsparse.data.validation import frame_names
 from dpsparse.families.estimands import ALL_ESTIMANDS, TYPICAL
@@ -28,12 +28,11 @@ from dpsparse.model.context import FitContext
 from dpsparse.model.effect import Effect
 from dpsparse.model.evaluation_result import Evaluation
 from dpsparse.model.exposures import exposure_column, exposure_name, is_log_mean, n_selectable, where_positive
-from dpsparse.model.frames import predict_frame
 from dpsparse.model.model_summary import summary_html, summary_text
 from dpsparse.model.numeric_columns import NumericColumns
 from dpsparse.model.odds import odds_ratio, probability, share_release
 from dpsparse.model.plots import effects_figure
-from dpsparse.model.table_predictions import ModelTable
+from dpsparse.model.table_predictions import ModelTable, predict_frame
 from dpsparse.model.tidy_frames import ModelFrames
 from dpsparse.model.two_parts import TwoParts
 from dpsparse.model.variables import Variable

@@ -74,7 +74,7 @@ def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
     if Verdict.NOT_SIGNIFICANT in verdicts:
         count = f"{model.n_features:,}"
         yield NOT_SIGNIFICANT, f"among {count} features without effect one this large is common"
-    for doubt, names in doubtful(model.effects, model.within).items():
+    for doubt, names in doubtful(model.effects, model.within, model.privacy.guarantee.protects.said).items():
         yield NOT_TRUSTED, in_words(doubt, names)
     if text := left_out(model):
         yield "Left out", text
@@ -99,7 +99,8 @@ def products(model: "LinearModel") -> str:
         return ""
     place, feature = places[0], model.features[places[0]]
     return (
-        f"{feature.name} is {feature.column} less its centre {number(model.all_centers[place])} in records of that "
+        f"{feature.name} is {feature.column} less its centre {number(model.all_centers[place])} in "
+        f"{model.privacy.guarantee.protects.singles} of that "
         f"{feature.indicator.column}, and 0 in all others: its effect says by how much that of {feature.column} "
         f"differs; effects of {feature.indicator.column} hold at that centre"
     )
@@ -150,11 +151,12 @@ def p_values(model: "LinearModel") -> str:
 def left_out(model: "LinearModel") -> str:
     """Which selected features have no effect, and why; empty where there are none, or nothing was learned."""
     names = {why: [name for name, each in model.left_out.items() if each == why] for why in (HARDLY_VARIES, UNIT_WRONG)}
-    parts = []
+    parts, said = [], model.privacy.guarantee.protects.said
     if names[HARDLY_VARIES]:
-        parts.append(f"{listed(names[HARDLY_VARIES])}, where nearly all records have the same value")
+        hardly = said("where nearly all records have the same value")
+        parts.append(f"{listed(names[HARDLY_VARIES])}, {hardly}")
     if names[UNIT_WRONG]:
-        remedy = "public numbers, more records or a larger epsilon would help"
+        remedy = said("public numbers, more records or a larger epsilon would help")
         parts.append(f"{listed(names[UNIT_WRONG])}, whose released centre or scale is clearly wrong ({remedy})")
     return f"of the selected features {'; and '.join(parts)}" if parts and model.response_scale_known else ""
 
@@ -162,7 +164,8 @@ def left_out(model: "LinearModel") -> str:
 def text_unused(model: "LinearModel") -> list[str]:
     """Which columns of text were not used, and why, as far as the releases tell."""
     columns = {why: [name for name, each in model.text_unused.items() if each == why] for why in TEXT_UNUSED}
-    return [f"{listed(names)}, {TEXT_UNUSED[why]}" for why, names in columns.items() if names]
+    said = model.privacy.guarantee.protects.said
+    return [f"{listed(names)}, {said(TEXT_UNUSED[why])}" for why, names in columns.items() if names]
 
 
 def lump(model: "LinearModel") -> str:
@@ -187,7 +190,8 @@ def prediction_range(model: "LinearModel") -> str:
     low, high = model.prediction_range
     if model.classes is not None:
         least, most = number(probability(low)), number(probability(high))
-        return f"probabilities between {least} and {most}: records that are further out are too few to tell more"
+        many = model.privacy.guarantee.protects.many
+        return f"probabilities between {least} and {most}: {many} that are further out are too few to tell more"
     return f"clipped to [{number(low)}, {number(high)}], a released range of {model.target}"
 
 
@@ -223,7 +227,7 @@ def median(model: "LinearModel") -> str:
     """Where the median lies, seen from a prediction."""
     assert model.median_shift is not None
     where = f"{'less' if model.median_shift < 0 else 'plus'} {number(abs(model.median_shift))}"
-    whose = " of an average record" if is_stretched(model) else ""
+    whose = f" of an average {model.privacy.guarantee.protects.one}" if is_stretched(model) else ""
     return (
         f"about half of the values of {model.target} lie below the prediction{whose} {where}; predict with the "
         'statistic "median" to get that value'

@@ -89,7 +89,6 @@ def has_such_a_name(column: str) -> bool:
 
     Examples
     --------
-    >>> from dpsparse.model.row_numbers import has_such_a_name
     >>> [has_such_a_name(name) for name in ("Unnamed: 0", "row.names", "patient_id", "age", "idle")]
     [True, True, True, False, False]
     """

@@ -88,7 +88,10 @@ def _significance(model: "LinearModel") -> str:
 
 def _doubts(model: "LinearModel", left_out: set[str]) -> str:
     effects = [effect for effect in model.effects if effect.feature not in left_out]
-    reasons = [f"{', '.join(names)}: {doubt.reason}" for doubt, names in doubtful(effects, model.within).items()]
+    reasons = [
+        f"{', '.join(names)}: {doubt.reason}"
+        for doubt, names in doubtful(effects, model.within, model.privacy.guarantee.protects.said).items()
+    ]
     if any(effect.verdict is Verdict.NOT_TRUSTED for effect in effects):
         reasons = reasons or [model.reason or "nothing was learned"]
     return f"{NOT_RELIABLE} not reliable, so without an interval: {'; '.join(reasons)}." if reasons else ""

@@ -4,12 +4,13 @@ Everything but `augment` is a function of the released model. `augment` reads th
 """
 
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpsparse.data.validation import frame_names
-from dpsparse.model.covariances import covariance
 from dpsparse.model.doubts import doubt_of
 from dpsparse.model.effect import Effect, Verdict
 from dpsparse.model.effect_tables import compare_models
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from dpsparse.model.released import LinearModel
+    from dpsparse.model.two_parts import TwoParts
 
 NO_ERRORS = "the method gives no standard errors"
 
@@ -47,7 +49,8 @@ class ModelFrames:
             "level": [feature.level for feature in features],
         }
         # Of no effect there are the names of columns.
-        rows = [_numbers(effect, model.within) for effect in model.effects or [Effect("", 0.0)]]
+        said = model.privacy.guarantee.protects.said
+        rows = [_numbers(effect, model.within, said) for effect in model.effects or [Effect("", 0.0)]]
         numbers = {name: np.array([row[name] for row in rows])[: len(model.effects)] for name in rows[0]}
         pandas = _pandas()
         reasons = numbers.pop("reason").tolist()
@@ -180,11 +183,11 @@ class ModelFrames:
         compare_models([self]).to_word(path)
 
 
-def _numbers(effect: Effect, within: bool) -> dict[str, Any]:
+def _numbers(effect: Effect, within: bool, said: Callable[[str], str]) -> dict[str, Any]:
     """What the tidy frame has of an effect beside its name."""
     low, high = effect.interval or (np.nan, np.nan)
     error = np.nan if effect.interval is None else _or_nan(effect.standard_error)
-    doubt = doubt_of(effect, within)
+    doubt = doubt_of(effect, within, said)
     with np.errstate(all="ignore"):
         statistic = float(np.float64(effect.value) / error)
     return {
@@ -209,3 +212,51 @@ def _pandas() -> Any:
     except ImportError:
         raise ImportError("data frames need pandas: pip install 'dpsparse[data]'") from None
     return pandas
+
+
+_NO_COVARIANCE = "vcov needs the correlations of a fit's effects, which {why}: fit PrivateSparseRegressor again"
+
+
+def covariance(model: "LinearModel") -> NDArray[np.float64]:
+    """Effects by effects; NaN for those that are not reliable."""
+    if all(effect.standard_error is None for effect in model.effects):
+        raise ValueError(_NO_COVARIANCE.format(why="this model has not (see effects_)"))
+    return _own(model) if model.parts is None else _of_parts(model.parts, [each.feature for each in model.effects])
+
+
+def _own(model: "LinearModel") -> NDArray[np.float64]:
+    if model.correlations is None:
+        raise ValueError(_NO_COVARIANCE.format(why="the file of this model does not have"))
+    whole = np.full((len(model.effects), len(model.effects)), np.nan)
+    known = [k for k, effect in enumerate(model.effects) if effect.interval is not None]
+    errors = np.array([model.effects[k].standard_error for k in known])
+    lower = np.zeros((len(known), len(known)))
+    for k, row in enumerate(model.correlations):
+        lower[k, :k] = row
+    whole[np.ix_(known, known)] = (lower + lower.T + np.eye(len(known))) * np.outer(errors, errors)
+    return whole
+
+
+def _of_parts(parts: "TwoParts", names: list[str]) -> NDArray[np.float64]:
+    """Of average marginal effects, by the delta method, as their standard errors are.
+
+    An effect is the mean slope times that on the odds, and the share times that on the amount; the parts have noise of
+    their own.
+    """
+    level = parts.level
+    total = np.zeros((len(names), len(names)))
+    for part, weight, weight_error in (
+        (parts.whether, level.mean_slope, parts.slope_error),
+        (parts.how_much, level.share, parts.share_error),
+    ):
+        # A feature that a part has not selected has no effect in it, and no error.
+        places = [names.index(effect.feature) for effect in part.effects]
+        own, effects = np.zeros_like(total), np.zeros(len(names))
+        if places:
+            own[np.ix_(places, places)] = _own(part)
+            effects[places] = [np.nan if each.interval is None else each.value for each in part.effects]
+        # What is not reliable is not known beside any other either.
+        unknown = np.isnan(effects)
+        own[unknown] = own[:, unknown] = np.nan
+        total += weight**2 * own + weight_error**2 * np.outer(effects, effects)
+    return total

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 ESTIMAND = (
     "average marginal effects on the mean of {target}, those at 0 included, as a logistic regression of whether it is "
     "above 0 and least squares among those above 0 give them for these features without privacy: averages over the "
-    "records of the slope of the mean, also of 0/1 features"
+    "{rows} of the slope of the mean, also of 0/1 features"
 )
 WHAT_COUNTS = (
-    "Effects are on the mean of {target} over all records: a one-unit increase changes how many have any, and how much "
-    "those have. Every record counts in full, extreme ones too. The level of predictions is released by itself, so "
+    "Effects are on the mean of {target} over all {rows}: a one-unit increase changes how many have any, and how much "
+    "those have. Every {row} counts in full, extreme ones too. The level of predictions is released by itself, so "
     "that they are right on average."
 )
 BESIDE_PARTS = (
@@ -32,11 +32,22 @@ def level_words(model: "LinearModel") -> str:
     if model.parts is None:
         return ""
     level = model.parts.level
-    share = number(float(f"{100 * level.share:.2g}"))
+    share, rows = number(float(f"{100 * level.share:.2g}")), model.privacy.guarantee.protects.singles
     return (
-        f"{model.target} is above 0 in about {share} % of the records, and its mean over all of them is"
+        f"{model.target} is above 0 in about {share} % of the {rows}, and its mean over all of them is"
         f" about {number(level.mean)} (standard error {number(float(f'{level.mean_error:.2g}'))}, "
         "noise and sampling). The amounts have such an intercept that predictions have that mean"
+        f"{_growth_words(level.growth)}"
+    )
+
+
+def _growth_words(growth: float) -> str:
+    """What is said of effects on amounts that have grown; nothing where they have not."""
+    shown = f"{growth:.2f}"
+    if shown == f"{1:.2f}":
+        return ""
+    return (
+        f", and their effects are multiplied by {shown}, for what a clip leaves out of long tails makes them too small"
     )
 
 

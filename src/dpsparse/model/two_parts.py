@@ -69,12 +69,8 @@ class TwoParts:
     def noise_floor(self) -> float | None:
         """The smallest significant effect of a feature of typical error, for a step of its scale; None without any."""
         effects = [effect for effect in self.effects() if effect.interval is not None]
-        errors = [_error(effect) * self._scale(effect) for effect in effects]
+        errors = [_error(effect) * _scale(self.whether, effect) for effect in effects]
         return critical_value(len(self.whether.features)) * float(np.median(errors)) if errors else None
-
-    def _scale(self, effect: Effect) -> float:
-        (place,) = self.whether.places_of([effect.feature])
-        return effect.scale or self.whether.features[place].scale or 1.0
 
     def _effects(self) -> Iterator[Effect]:
         odds, amounts = ({each.feature: each for each in part.effects} for part in (self.whether, self.how_much))
@@ -109,7 +105,7 @@ class TwoParts:
 
         Records with p near 1/2 differ in a feature from others, by `TILT` of its scales.
         """
-        errors = (self._scale(effect) * (effect.standard_error or 0.0) for effect in self.how_much.effects)
+        errors = (_scale(self.how_much, effect) * (effect.standard_error or 0.0) for effect in self.how_much.effects)
         return math.hypot(self.level.mean_slope_error, TILT * self.level.variance * math.hypot(*errors))
 
     @property
@@ -130,26 +126,38 @@ def _error(effect: Effect) -> float:
 
 
 def at_level(how_much: "LinearModel", level: Level) -> "LinearModel":
-    """A model of amounts with the offset of the level."""
-    low, high = how_much.prediction_range or (-math.inf, math.inf)
-    moved = how_much.constant_prediction + level.offset
-    within = (min(low, moved), max(high, moved)) if how_much.prediction_range is not None else None
+    """A model of amounts whose effects have grown, with the offset of the level."""
+
+    def moved(amount: float) -> float:
+        return level.growth * amount + level.offset
+
     return replace(
         how_much,
-        intercept=how_much.intercept + level.offset,
-        constant=moved,
-        prediction_range=within,
+        effects=tuple(_grown(effect, level) for effect in how_much.effects),
+        intercept=moved(how_much.intercept),
+        constant=moved(how_much.constant_prediction),
+        noise_floor=how_much.noise_floor and level.error_growth * how_much.noise_floor,
+        prediction_range=(moved(level.low), moved(level.high)),
         median_shift=None,
+    )
+
+
+def _grown(effect: Effect, level: Level) -> Effect:
+    if effect.estimate is None or effect.standard_error is None:
+        return replace(effect, coef=level.growth * effect.coef)
+    error = math.hypot(level.error_growth * effect.standard_error, level.growth_error * effect.estimate)
+    return replace(
+        effect, coef=level.growth * effect.coef, estimate=level.growth * effect.estimate, standard_error=error
     )
 
 
 def parts_of(whether: "LinearModel", how_much: "LinearModel") -> Parts:
     """The released numbers of two fitted parts that releases about the overall mean need."""
     whether, how_much = whether.for_statistic(), how_much.for_statistic()
-    low, high = how_much.prediction_range or (0.0, math.inf)
     share = float(expit(whether.constant_prediction))
     # Amounts are above 0, and so is the distance of most of them from their centre, whatever noise says of their mean.
     typical = max(how_much.constant_prediction, how_much.response_scale or 0.0)
+    low, high = how_much.prediction_range or (0.0, math.inf)
     return Parts(_line(whether), _line(how_much), max(low, 0.0), max(high, 0.0), typical, share)
 
 
@@ -157,4 +165,12 @@ def _line(model: "LinearModel") -> Line:
     effects = tuple(effect.coef for effect in model.effects)
     centers = tuple(float(model.all_centers[place]) for place in model._places)
     constant = model.intercept + sum(effect * center for effect, center in zip(effects, centers, strict=True))
-    return Line(tuple(model._places), centers, effects, tuple(effect.value for effect in model.effects), constant)
+    unshrunk = tuple(effect.value for effect in model.effects)
+    spread = math.hypot(*(effect.value * _scale(model, effect) for effect in model.effects))
+    return Line(tuple(model._places), centers, effects, unshrunk, constant, spread)
+
+
+def _scale(model: "LinearModel", effect: Effect) -> float:
+    """The scale of a feature, learned or public."""
+    (place,) = model.places_of([effect.feature])
+    return effect.scale or model.features[place].scale or 1.0

@@ -26,7 +26,6 @@ def not_shown_words(names: Collection[str]) -> str:
 
     Examples
     --------
-    >>> from dpsparse.model.unnamed_values import not_shown_words
     >>> print(not_shown_words({"sex (unnamed value 2)"}))
     not shown: 1 effect of an unnamed value, which has no interval
     """

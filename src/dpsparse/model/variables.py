@@ -36,7 +36,6 @@ def in_words(variable: Variable, baseline: str | None) -> str:
 
     Examples
     --------
-    >>> from dpsparse.model.variables import Variable, in_words
     >>> print(in_words(Variable("region", ("region=north", "region=west"), 0.00002, True), "south"))
     'region': 2 effects against 'south', together significant (p = 2.0e-05)
     """

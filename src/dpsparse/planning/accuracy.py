@@ -20,8 +20,9 @@ has all of it (`decisions.reaches_reference`).
 - Correlated neighbours raise the variance, most where effects lie within a correlation length of each other. They raise
   what is selected in 4 fits of 5 and N_0 too, since a neighbour may be selected instead.
 - Unknown units take a share of the budget and leave a selection less signal, least where features are compared by pairs
-  of records alone (`decisions.splits_share`). Below some N all is lost (`decisions.features_pay`). The forecast is for
-  features that lie up to some 30 scales from 0.
+  of records alone (`decisions.splits_share`). Small tables look for the largest effects alone, and the smallest for
+  none (`decisions.most_features`): what is not looked for is lost. The forecast is for features that lie up to some 30
+  scales from 0.
 - A person's rows add up, and their sum over the root of their number is clipped. Of m rows that are alike by r it is
   sqrt(1 + (m - 1) r) times as long as a row, so that the clip leaves what sqrt(m / (1 + (m - 1) r)) times as many
   people with one row would have told beside the same noise: N grows by that factor, and n by its square.
@@ -38,13 +39,33 @@ forecast.
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from statistics import NormalDist
+
+from scipy.special import chdtrc, chdtri
 
 from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.reference_budget import pursuit_share
 from dpsparse.families.estimands import MEAN, TYPICAL
+from dpsparse.inference.inference_constants import FAMILY_WISE_LEVEL
 from dpsparse.inference.intervals import reach
-from dpsparse.planning.power import standard_errors_detected
+
+# Of a minimum detectable effect, as sample sizes are planned for.
+POWER = 0.8
+
+
+def standard_errors_detected(d: int) -> float:
+    """How many standard errors an effect must have to be significant among d features with 80 % power.
+
+    Examples
+    --------
+    >>> from dpsparse.planning.accuracy import standard_errors_detected
+    >>> round(standard_errors_detected(1), 2), round(standard_errors_detected(1_000), 2)
+    (2.8, 4.9)
+    """
+    normal = NormalDist()
+    return normal.inv_cdf(1 - FAMILY_WISE_LEVEL / 2 / d) + normal.inv_cdf(POWER)
+
 
 # Fitted by benchmarks/calibrate_plan.py. What "unknown" and "pairs" multiply privacy's part by, less 1, where units are
 # unknown and where features are compared by pairs alone; "correlation" is for each unit of variance inflation.
@@ -135,6 +156,11 @@ class Accuracy:
         return self.noise_scale * 2 * reach() * self._standard_error
 
     @property
+    def n_looked_for(self) -> int:
+        """How many features are looked for: in small tables whose units nobody knows not all that are asked for."""
+        return min(self.facts.sparsity, decisions.n_picks(self._pursuit))
+
+    @property
     def takes_step(self) -> bool:
         """Whether a step to the estimand's estimator is taken."""
         return decisions.reaches_reference(self.facts)
@@ -172,7 +198,7 @@ class Accuracy:
     @property
     def _n_estimated(self) -> int:
         """How many numbers are estimated together: a constant and the effects."""
-        return (self.facts.sparsity if decisions.selects(self._pursuit) else self.facts.d) + 1
+        return (self.n_looked_for if decisions.selects(self._pursuit) else self.facts.d) + 1
 
     @property
     def _inflation(self) -> float:
@@ -191,22 +217,26 @@ class Accuracy:
     def _lost(self) -> float:
         """The share of the effects' squared norm that is lost."""
         facts, c = self._pursuit, self._constants
-        if not decisions.features_pay(facts):
+        if not self.n_looked_for:
             return 1.0
         one_by_one = (c["missed"] * self._detectable) ** 3 if decisions.selects(facts) else 0.0
+        # Of the others nothing is known: their share of the squares of normal numbers, if the largest are looked for.
+        kept = chdtrc(3, chdtri(1, self.n_looked_for / facts.sparsity))
         if self.takes_step:
             # Tables that are large enough for the step are so for all that it needs.
             return one_by_one / (1 + one_by_one)
         needed = c["needed"] * self._n_estimated ** c["features"] * (1 + c["needed_correlation"] * self._inflation)
         needed *= 1 + c["needed_unknown"] * (not facts.known)
         together = 1 / (1 + (self._size / needed) ** c["sharpness"])
-        result: float = 1 - (1 - together) / (1 + one_by_one)
+        result: float = 1 - kept * (1 - together) / (1 + one_by_one)
         return result
 
     @property
     def _detectable(self) -> float:
         """The effect that is selected in 4 fits of 5, in units of the noise."""
         facts = self._pursuit
+        if not self.n_looked_for:
+            return math.inf
         if not decisions.selects(facts):
             return standard_errors_detected(facts.d) * self._standard_error
         log_d, c = math.log(max(facts.d, 3)), EFFECT
@@ -219,7 +249,7 @@ class Accuracy:
     @property
     def _standard_error(self) -> float:
         """The standard error of an effect in units of the noise; infinite where there is none."""
-        if not self.has_intervals:
+        if not self.has_intervals or not self.n_looked_for:
             return math.inf
         if self.takes_step:
             return math.sqrt(self._step_variance(WIDTH_STEP))

@@ -15,11 +15,9 @@ from dpsparse.families.estimands import ESTIMANDS, LOG_MEAN, LOG_ODDS, EstimandN
 from dpsparse.families.poisson import POISSON
 from dpsparse.families.robust_linear import RobustLinear
 from dpsparse.inference.intervals import SHOWN_PERCENT, reach
-from dpsparse.planning.accuracy import Accuracy
-from dpsparse.planning.count_accuracy import CountAccuracy
-from dpsparse.planning.outcome_accuracy import OutcomeAccuracy, ScoreAccuracy
+from dpsparse.planning.accuracy import Accuracy, standard_errors_detected
 from dpsparse.planning.plan_picture import draw
-from dpsparse.planning.power import standard_errors_detected
+from dpsparse.planning.score_accuracy import CountAccuracy, OutcomeAccuracy, ScoreAccuracy
 from dpsparse.privacy.accounting.zcdp import epsilon_from_rho
 from dpsparse.privacy.guarantee import Guarantee, default_delta
 
@@ -341,9 +339,50 @@ class Plan:
         )
 
     @property
+    def n_looked_for(self) -> int:
+        """How many of the features to select are looked for: fewer in small tables whose units nobody knows."""
+        return self._accuracy.n_looked_for
+
+    @property
+    def few_features(self) -> str:
+        """That not all features are looked for, and what more would take, without a full stop; empty where they are.
+
+        Examples
+        --------
+        >>> from dpsparse import plan
+        >>> plan(400, 20, 5, 0.5).n_looked_for, plan(5_000, 20, 5, 0.5).few_features
+        (0, '')
+        >>> plan(400, 20, 5, 0.5).few_features  # doctest: +ELLIPSIS
+        'no feature is looked for, and all of the budget is for a constant, as 400 records at epsilon 0.5 are ...'
+        """
+        count = self.n_looked_for
+        if count == self.sparsity:
+            return ""
+        every = self.n_for_features(self.sparsity)
+        here = f"{self.n:,} {self.units_of_n} at epsilon {self.epsilon:g} are too few to learn the units of"
+        later = f"with public units all are looked for, and in unknown ones from about {every:,} {self.units_of_n} on"
+        if count:
+            are = "is" if count == 1 else "are"
+            return f"{count} of {self.sparsity} features {are} looked for, as {here} more; {later}"
+        first = "" if self.sparsity == 1 else f" (one from about {self.n_for_features(1):,} on)"
+        return f"no feature is looked for, and all of the budget is for a constant, as {here} features; {later}{first}"
+
+    @property
     def units_of_n(self) -> str:
         """What n counts: "people" where they have several rows, "records" elsewhere."""
         return "people" if self.rows_per_person > 1 else "records"
+
+    def n_for_features(self, count: int) -> int:
+        """The number of records from which on so many of the features to select are looked for.
+
+        Examples
+        --------
+        >>> from dpsparse import plan
+        >>> forecast = plan(400, 20, 5, 0.5)
+        >>> 400 < forecast.n_for_features(1) < forecast.n_for_features(5) < 1_500
+        True
+        """
+        return self._smallest_n(lambda other: other.n_looked_for >= min(count, other.sparsity))
 
     def n_for_error(self, target: float) -> int:
         """The number of records at which the expected error falls to `target`."""
@@ -494,7 +533,8 @@ class Plan:
         return f"log odds of yes, which {self.share_of_yes:.3g} of the responses are"
 
     def __str__(self) -> str:
-        caveat = self.caveat and f"\n{self.caveat[0].upper()}{self.caveat[1:]}."
+        caveats = (each for each in (self.few_features, self.caveat) if each)
+        caveat = "".join(f"\n{each[0].upper()}{each[1:]}." for each in caveats)
         noise = f", noise {self.noise_scale:g}" if self.ratio is None else ""
         unit = self.unit[0].upper() + self.unit[1:]
         return (

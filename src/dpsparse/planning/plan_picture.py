@@ -38,7 +38,7 @@ def draw(plan: "Plan", axes: "Axes | None", epsilons: Iterable[float] | None, ov
         axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}" if value < _PLAIN else f"{value:.0e}"))
         axis.set_minor_formatter(NullFormatter())
-    axes.set_xlabel("records" if over == "n" else "epsilon")
+    axes.set_xlabel(plan.units_of_n if over == "n" else "epsilon")
     axes.set_ylabel(plan.unit)
     title = f"{fixed}, d = {plan.d:,}, {plan.sparsity} features, {plan.units}, {plan.response}"
     axes.set_title(textwrap.fill(title, 60), fontsize="medium")

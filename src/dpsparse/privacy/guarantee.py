@@ -18,7 +18,6 @@ def default_delta(n_records: int) -> float:
 
     Examples
     --------
-    >>> from dpsparse.privacy.guarantee import default_delta
     >>> default_delta(10_000) < 1 / 10_000
     True
     """

@@ -48,8 +48,6 @@ class SecureSource:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dpsparse.privacy.noise import SecureSource
     >>> SecureSource().laplace(np.zeros(3, dtype=np.int64), scale=100.0).dtype
     dtype('int64')
     """
@@ -97,8 +95,6 @@ class SeededSource:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dpsparse.privacy.noise import SeededSource
     >>> zeros = np.zeros(4, dtype=np.int64)
     >>> bool((SeededSource(1).gaussian(zeros, 9.0) == SeededSource(1).gaussian(zeros, 9.0)).all())
     True

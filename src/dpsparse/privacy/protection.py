@@ -5,6 +5,7 @@ group privacy (`RecordsOfAPerson`). Where ids tell whose rows are whose, all row
 are those of a person (`WholePerson`). Summaries, reports, pages and commands take their words from here.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -22,12 +23,25 @@ _WHERE = {
 }
 _PERSON_HAD = {
     "replace-one": "had all rows of one person held any other values",
-    "zero-out-one": "had all rows of one person been blanked (null records that add nothing to any sum)",
+    "zero-out-one": "had all rows of one person been blanked (null rows that add nothing to any sum)",
 }
 _PERSON_WHERE = {
     "replace-one": "all rows of one person hold any other values",
     "zero-out-one": "all rows of one person are blanked and add nothing to any sum",
 }
+
+
+def of_people(text: str) -> str:
+    """A sentence about records, said of people, each of whom counts once. It holds no name from a table.
+
+    Examples
+    --------
+    >>> from dpsparse.privacy.protection import of_people
+    >>> of_people("too few records differ in it; no record of those held out does")
+    'too few people differ in it; no person of those held out does'
+    """
+    words = {"record": "person", "records": "people", "Record": "Person", "Records": "People"}
+    return re.sub(r"\b[Rr]ecords?\b", lambda found: words[found[0]], text)
 
 
 def check_adjacency(adjacency: str) -> None:
@@ -45,7 +59,6 @@ class RecordsOfAPerson:
 
     Examples
     --------
-    >>> from dpsparse.privacy.protection import RecordsOfAPerson
     >>> person = RecordsOfAPerson("replace-one", 3)
     >>> person.rho(0.5), person.mu(0.5), person.up_to
     (4.5, 1.5, 'up to 3 records')
@@ -103,6 +116,10 @@ class RecordsOfAPerson:
         """The same as a limit."""
         return "one record" if self.most == 1 else f"at most {self.most} records"
 
+    def said(self, text: str) -> str:
+        """A sentence about records, as it is said of what adds one term to every sum; see `of_people`."""
+        return text
+
     def public_numbers(self, n_records: int) -> str:
         """Which numbers of the table are public."""
         return f"the number of records, {n_records}, is public"
@@ -149,7 +166,6 @@ class WholePerson:
 
     Examples
     --------
-    >>> from dpsparse.privacy.protection import WholePerson
     >>> person = WholePerson("replace-one", 10_000)
     >>> person.rho(0.5), person.at_most
     (0.5, 'any number of rows')
@@ -186,6 +202,10 @@ class WholePerson:
     def at_most(self) -> str:
         """The same as a limit: there is none."""
         return self.up_to
+
+    def said(self, text: str) -> str:
+        """See `of_people`."""
+        return of_people(text)
 
     def public_numbers(self, n_records: int) -> str:
         """Which numbers of the table are public."""

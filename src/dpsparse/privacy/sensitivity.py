@@ -45,9 +45,9 @@ record. A record without an amount is null in the second reading, and none is le
 changed record changes at most one record of each reading, from or to a null one too. That the share of such records is
 not public does no harm: f(z) - f(w) is bounded as above where either is 0. Of both parts together
 (`engine.two_part_sums`) are released a histogram of amounts, each in one bin or in none (`histograms`); the mean of
-responses, clipped to [0, M], over M and less 1/2, and a vector of six numbers, two clipped to [-1, 1] and four to
-[-1/2, 1/2], with norms of at most 1/2 and of sqrt(2 + 4/4) = sqrt 3 (`bounded_norm_sum`). M and the clips are releases
-or functions of them. p and mu may be any numbers: no proof rests on them.
+responses, clipped to [0, M], over M and less 1/2, and a vector of five numbers, one clipped to [-1/2, 1/2] and four to
+[-1/4, 1/4], with norms of at most 1/2 and of sqrt(1/4 + 4/16) = sqrt(1/2) (`bounded_norm_sum`). M and the clips are
+releases or functions of them. p and mu may be any numbers: no proof rests on them.
 
 Pairs. Some sums are over differences of pairs of records: record i less record i + n // 2, by position, for i below
 n // 2 (`Rows.differences`). Positions do not depend on values, so a record lies in at most one pair; the last record of
@@ -68,7 +68,9 @@ releases: F(D) - F(D') = f(A's rows) - f(A's other rows), and each proof below h
 f has the bound that it needs. It has:
 - Counts, quantiles, histograms of values, splits, kinds, categories: of the rows that stand for people alone
   (`Records.one_each`, `PeopleRows.evaluate`), a table with one row a person. Replaced or blanked, one of its rows is.
-- Pairs: of people, by these rows (`PeopleRows.differences`): a person lies in at most one pair.
+- Pairs: of people (`People.pairs`). Who is paired with whom, and which row with which, follows from the numbers of rows
+  and from positions, and is the same in both tables; a person lies in at most one pair. All differences of rows of a
+  pair are one person's rows in what follows: A's rows change this one term. Blank rows of A make all of them blank.
 - Vectors (`bounded_norm_sum`, and `gram` of one vector): a person's vectors are added up, the *sum* is clipped to the
   bound of one record, truncated to integers and checked there. A person's term is one vector of norm at most B.
 - Histograms of norms (`scores.norm_counts`): of one norm a person.
@@ -79,7 +81,7 @@ f has the bound that it needs. It has:
 A person's blank rows add nothing. One whose rows are all blank has a term of 0: each of their vectors, weights and
 counts is 0. With one row a person all this is what it is for records, to the same bits.
 
-Gaps. What a missing cell adds is fixed by its own record: level 0, 0 in units, no count (`engine.gaps`), and its
+Gaps. What a missing cell adds is fixed by its own record: level 0, 0 in units, no count (`engine.quantize`), and its
 indicator is one more feature. So f is still a function of one record with the same bounds. A record whose response is
 missing is null: f is 0, the constant's entry included. No record is left out, so positions and pairs stay.
 """
@@ -134,7 +136,7 @@ def histograms(columns: int, adjacency: Adjacency) -> float:
     and of the values themselves (`mechanisms.partition`). With C = 1 also the histogram of norms of scores in public
     bins (`engine.scores.norm_counts`): a norm lies in one bin, since the thresholds rise and the last one is infinite;
     a residual that overflows to NaN has a vector of 0, and a null record lies in no bin. And the histograms of
-    predicted log odds, and of yes and no by groups of them (`engine.outcomes`): a record has one prediction and one
+    predicted log odds, and of yes and no by groups of them (`engine.errors`): a record has one prediction and one
     response, or lies in no cell.
 
     Proof. In one histogram the term of a record is a unit vector e_j or 0. Replaced: |e_j - e_k|^2 <= 2, reached at

@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from dpsparse.html import Html, tag
-from dpsparse.model.spending import spending
+from dpsparse.model.context import spending
 from dpsparse.privacy.accounting.filter import round_down
 from dpsparse.report.charts import steps
 
@@ -40,7 +40,6 @@ def balance_facts(state: "LedgerState", dataset: str) -> dict[str, Any]:
     Examples
     --------
     >>> from dpsparse.privacy.ledger.events import LedgerState
-    >>> from dpsparse.report.budget_facts import balance_facts
     >>> state = LedgerState([])
     >>> granted = state.write("trial-7", None, "grant", {"epsilon": 1.0, "delta": 1e-6, "adjacency": "replace-one",
     ...     "records_per_person": 1})

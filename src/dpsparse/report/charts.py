@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from dpsparse.html import Html, number, shortened, tag
-from dpsparse.model.axis_ticks import powers, ratio_ticks, ticks
+from dpsparse.model.plots import powers, ratio_ticks, ticks
 
 # Beyond these sizes (of numbers that no fit in sensible units has) places would overflow or vanish.
 _SMALLEST, _LARGEST = 1e-280, 1e280

@@ -21,7 +21,6 @@ def to_fill(what: str) -> str:
 
     Examples
     --------
-    >>> from dpsparse.report.deployment import to_fill
     >>> to_fill("who publishes the model")
     'TO FILL: who publishes the model'
     """
@@ -89,7 +88,8 @@ def unprotected(model: "LinearModel") -> str:
         label += f", which column is the exposure ({model.exposure})"
     if model.formula is not None:
         label += f", the formula ({model.formula.text})"
-    facts = f"The number of records, the names of the columns{label}, the date of the fit{public}."
+    counts = model.privacy.guarantee.protects.not_hidden.capitalize()
+    facts = f"{counts}, the names of the columns{label}, the date of the fit{public}."
     return f"{facts} Running time is not protected."
 
 
@@ -99,7 +99,7 @@ def composition(model: "LinearModel") -> str:
     text = (
         f"{len(record.releases)} releases within one fit, committed to before the data were read, composed by a "
         f"certified account of Gaussian noise and exponential mechanisms or by zero-concentrated DP (rho "
-        f"{record.rho:.4g} for a record), whichever is tighter."
+        f"{record.rho:.4g} for a {record.guarantee.protects.one}), whichever is tighter."
     )
     return f"{text} {budget(model)}"
 
@@ -117,7 +117,7 @@ def preparation(model: "LinearModel") -> str:
     within = f" ({', '.join(learned)})" if learned else ""
     return (
         f"Everything that the fit learned of the columns beside its effects is a release within the guarantee{within}. "
-        + to_fill("any look at the records before the fit; how epsilon and the number of features were chosen.")
+        + to_fill("any look at the data before the fit; how epsilon and the number of features were chosen.")
     )
 
 

@@ -13,11 +13,86 @@ from dpsparse.model.odds import label_of_yes
 from dpsparse.privacy.accounting.record import PrivacyRecord
 from dpsparse.report.budget_facts import spending_figure
 from dpsparse.report.charts import calibration
-from dpsparse.report.purposes import PURPOSE
 from dpsparse.report.report_summary import as_sentence
 
 if TYPE_CHECKING:
     from dpsparse.model.released import LinearModel
+
+PURPOSE = {
+    "log odds": "where predicted log odds lie, so that groups are narrow there",
+    "outcomes": "how many are yes and no, by predicted probability",
+    "kinds": "which columns are numbers, dates, true or false, or text",
+    "distinct values": "how many different texts a column has, so that identifiers are not used",
+    "categories": "which texts of a column are common, by their hashes",
+    "responses": "how many records have a response",
+    "share of yes": "how many responses are yes, where everything starts from",
+    "response size": "how far two responses typically differ, or how large those that are not 0 typically are",
+    "response sizes": "how many responses are how large, which tells where to clip them",
+    "mean response": "the mean response, in units of which everything is where effects are ratios",
+    "exposure size": "how large exposures typically are",
+    "mean exposure": "the mean exposure, from which rates start",
+    "first residual sizes": "where to clip residuals for their mean",
+    "first mean residual": "the level of predictions before the last steps",
+    "deviance error size": "where to cut deviance residuals",
+    "deviance improvement size": "where to cut improvements of deviance residuals",
+    "deviance responses": "how many records have a response, for deviances",
+    "deviance errors": "deviance residuals of the model and of a constant",
+    "deviance improvement": "how much smaller the model's are",
+    "deviance squares": "deviances, and how much they vary",
+    "deviance shares cut": "how many deviance residuals were cut",
+    "response centre": "where responses lie",
+    "response scale": "how far they spread",
+    "splits": "a value of every feature that divides the records in halves",
+    "level": "how many residuals are above and below 0, before a selection",
+    "pick": "which feature comes next",
+    "unit size": "how far two values of a selected feature typically differ",
+    "unit spread": "how many pairs of its values differ at all",
+    "unit tail": "how far its largest differences reach",
+    "unit centre": "where it lies",
+    "unit mean": "its mean and its spread about that",
+    "slope": "where to start the effect of a selected feature",
+    "second slope": "the same again, when all features are selected",
+    "residual scale": "how large the residuals are",
+    "gradient": "how far the effects of the features selected so far are off",
+    "fraction at gradient": "how many residuals are small, which says how to weigh a gradient",
+    "Gram row": "how a selected feature goes together with the others",
+    "Gram matrix": "how all selected features go together",
+    "Jacobian": "how a final gradient reacts to the effects, for their errors",
+    "score variance": "how much the terms of a final gradient vary, for their errors",
+    "final gradient": "how far the last estimates are off",
+    "fraction at final gradient": "how many residuals are small at a final gradient",
+    "gain": "how predictions go with responses, and how many responses are equal",
+    "calibration": "the line of residuals on predictions, which predictions of a mean follow",
+    "residual median": "the median of the residuals, for predictions of a median",
+    "descent": "how far the effects of all features are off, a step at a time",
+    "fraction": "how many residuals are small after the last step",
+    "response range": "how far responses reach, for the limits of predictions and of residuals",
+    "final residual scale": "how large the residuals are before the last step, where it cuts them",
+    "rough row moments": "roughly how the selected features go together, to bring them to one scale",
+    "row norms": "how far records lie from the centre in all selected features together, and where to cut that",
+    "slope moments": "how a mean score reacts to the effects: the selected features, weighed by how unsure yes is",
+    "rough slope moments": "roughly the same before the last steps, to bring the features to one scale",
+    "row moments": "how the selected features go together, for the last step",
+    "line of log odds": "how the odds of yes go with predicted ones, so that probabilities are right on average",
+    "score norms": "how much single records would move the effects, and where to cut that at first",
+    "score moments": "how that varies, for the last step and its errors",
+    "first mean score": "how far the effects are off those of least squares, or of Huber's regression",
+    "white score norms": "how much single records would move them, and where to cut that",
+    "mean score": "how far they are off after the first step: the effects of the result",
+    "residual sizes": "how large residuals are, and where to cut them for their mean",
+    "mean residual": "the mean of the residuals, so that predictions are right on average",
+    "names": "the names of the selected categories and of their baselines",
+    "error size": "beyond which few errors on the records held out lie",
+    "improvement size": "beyond which few improvements on a constant lie",
+    "errors": "the mean errors of the model and of a constant",
+    "improvement": "how much nearer the model is than a constant",
+    "squares": "how much errors and improvements vary, for the intervals",
+    "shares cut": "how many errors and improvements were cut",
+    "size of regrets": "how far the errors of candidates on the records held out typically differ",
+    "choice": "which candidate does best on them",
+    "step": "which features to keep and their coefficients, each step from other records",
+}
+
 
 UNIT_HEADINGS = ("feature", "centre", "scale", "where from")
 
@@ -87,7 +162,7 @@ def _others(features: Sequence[Feature], column: str) -> str:
 
 def _gaps(model: "LinearModel") -> str:
     if not model.reads_cells and not any(feature.missing for feature in model.features):
-        return "Gaps: the fit refused missing values. Every record had a value in every feature, or a public number."
+        return "Gaps: the fit refused missing values. Every cell had a value, or a public number."
     return (
         "Gaps: a missing number counted as a typical one, and whether it is missing was a feature that could be "
         "selected where enough are. A row without a response added nothing. No row was dropped."
@@ -97,14 +172,16 @@ def _gaps(model: "LinearModel") -> str:
 def held_out(model: "LinearModel") -> Iterator[str]:
     """How well the model predicts records that were held out, in full."""
     if model.evaluation is None:
-        yield "No records were held out in this fit. dpsparse evaluate measures predictions on other records."
+        many = model.privacy.guarantee.protects.many
+        yield f"No {many} were held out in this fit. dpsparse evaluate measures predictions on other {many}."
         return
     yield in_words(model.evaluation)
     yield scores_table(model.evaluation)
     if model.evaluation.calibration:
         words = (
-            "Predicted probabilities and the share of yes, in tenths of the records held out, with intervals. On the "
-            "dashed line they are equal. The same numbers are in the table."
+            "Predicted probabilities and the share of yes, in tenths of the "
+            f"{model.privacy.guarantee.protects.many} held out, with intervals. On the dashed line they are equal. "
+            "The same numbers are in the table."
         )
         points = [
             (each.predicted, each.observed.value, each.observed.low, each.observed.high)
@@ -132,7 +209,7 @@ def circumstances(model: "LinearModel") -> Iterator[str]:
 
 def _purpose(name: str, record: PrivacyRecord) -> str:
     """What a release answers, of records or of people."""
-    return PURPOSE.get(name.split(": ")[-1], "").replace("records", record.guarantee.protects.many)
+    return record.guarantee.protects.said(PURPOSE.get(name.split(": ")[-1], ""))
 
 
 def releases(record: PrivacyRecord) -> Iterator[str]:

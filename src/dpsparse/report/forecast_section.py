@@ -22,7 +22,6 @@ from dpsparse.report.report_summary import as_sentence
 if TYPE_CHECKING:
     from dpsparse.model.released import LinearModel
 
-OVER_RECORDS = "records"
 # Epsilons of a curve.
 _GRID = [10 ** (k / 10) for k in range(-15, 11)]
 
@@ -87,8 +86,9 @@ def forecast(model: "LinearModel") -> Iterator[str]:
         f"features and {here.sparsity} to select with {here.units}, at any epsilon, for effects on the "
         f"{here.response}. Errors and effects are {unit} per scaled feature."
     )
-    if here.caveat:
-        yield as_sentence(here.caveat)
+    for caveat in (here.few_features, here.caveat):
+        if caveat:
+            yield as_sentence(caveat)
     found = "" if here.smallest_effect == math.inf else f", and effects of {here.smallest_effect:.3g} are selected"
     words = (
         "Error to expect, and the effect that is selected in 4 fits of 5, over epsilon. At this fit's epsilon, "
@@ -102,9 +102,9 @@ def forecast(model: "LinearModel") -> Iterator[str]:
         "interval."
     )
     sizes = _sizes(here.n)
-    words = f"The same over the number of records, at epsilon {here.epsilon:g}. This fit has {here.n:,}."
+    words = f"The same over the number of {here.units_of_n}, at epsilon {here.epsilon:g}. This fit has {here.n:,}."
     larger = [replace(here, n=n) for n in sizes]
-    yield from _figure(curves(sizes, _lines(larger), (here.n, f"this fit: {here.n:,}"), words, OVER_RECORDS), words)
+    yield from _figure(curves(sizes, _lines(larger), (here.n, f"this fit: {here.n:,}"), words, here.units_of_n), words)
     yield tag("p", _caveat(model), class_="note")
 
 
@@ -170,10 +170,11 @@ def _of_parts(model: "LinearModel", share: float) -> Iterator[str]:
     headings = ["epsilon", "odds ratio of being above 0 that is selected", "effect on how much that is selected"]
     yield table("What each epsilon buys", headings, rows, numbers=(1, 2))
     sizes = _sizes(records)
-    words = f"The same over the number of records, at epsilon {asked.epsilon:g}. This fit has {records:,}."
+    many = asked.protects.many
+    words = f"The same over the number of {many}, at epsilon {asked.epsilon:g}. This fit has {records:,}."
     mark = f"this fit: {records:,}"
     larger = [at(asked.epsilon, n) for n in sizes]
-    yield from _figure(curves(sizes, lines(larger), (records, mark), words, OVER_RECORDS), words)
+    yield from _figure(curves(sizes, lines(larger), (records, mark), words, many), words)
 
 
 def _rows(model: "LinearModel") -> float:

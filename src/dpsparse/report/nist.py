@@ -29,20 +29,27 @@ def nist_sheet(model: "LinearModel") -> str:
     return "\n".join([*lines, ""])
 
 
+def _more(model: "LinearModel") -> Iterator[str]:
+    """What is open where the number of a person's records was taken on trust."""
+    if model.privacy.guarantee.rows is None:
+        yield to_fill("whether a person can have more records")
+
+
 def _levels(model: "LinearModel") -> Iterator[tuple[str, Sequence[str], str]]:
-    record = model.privacy
+    record, one = model.privacy, model.privacy.guarantee.protects.one
     yield (
         "Epsilon, and delta",
         [
-            f"epsilon {record.epsilon:.6g}, delta {record.delta:.3g}, rho {record.rho:.4g} (zCDP, for a record)",
+            f"epsilon {record.epsilon:.6g}, delta {record.delta:.3g}, rho {record.rho:.4g} (zCDP, for a {one})",
             record.plain_words(),
             to_fill("why this epsilon, and what it means to the people in the data"),
         ],
-        "epsilon without its unit, or a delta that is not far below 1 / (number of records), says little.",
+        "epsilon without its unit, or a delta that is not far below 1 / (number of "
+        f"{record.guarantee.protects.many}), says little.",
     )
     yield (
         "Unit of privacy",
-        [deployment.unit(model), deployment.neighbors(model), to_fill("whether a person can have more records")],
+        [deployment.unit(model), deployment.neighbors(model), *_more(model)],
         "a unit that is an event rather than a person protects less than it seems.",
     )
     yield (
@@ -57,7 +64,7 @@ def _levels(model: "LinearModel") -> Iterator[tuple[str, Sequence[str], str]]:
             "error cannot be trusted has none.",
             to_fill("whether small groups are served worse, and who was asked about it"),
         ],
-        "noise hides small groups first, and clipping weighs typical records more.",
+        "noise hides small groups first, and clipping weighs what is typical more.",
     )
     yield (
         "Implementation and side channels",
@@ -67,13 +74,13 @@ def _levels(model: "LinearModel") -> Iterator[tuple[str, Sequence[str], str]]:
     yield (
         "Trust model and access",
         [
-            "Central: whoever runs the fit sees the records; everybody else sees releases only.",
-            to_fill("who may read the records and the ledger, and how that is controlled"),
+            "Central: whoever runs the fit sees the data; everybody else sees releases only.",
+            to_fill("who may read the data and the ledger, and how that is controlled"),
         ],
-        "the guarantee says nothing about people with access to the records.",
+        "the guarantee says nothing about people with access to the data.",
     )
     yield (
         "Data collection",
-        [deployment.preparation(model), to_fill("consent, purpose, minimisation and deletion of the records")],
-        "differential privacy does not protect records that are stolen, or that should not have been collected.",
+        [deployment.preparation(model), to_fill("consent, purpose, minimisation and deletion of the data")],
+        "differential privacy does not protect data that are stolen, or that should not have been collected.",
     )

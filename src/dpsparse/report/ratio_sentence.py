@@ -27,9 +27,6 @@ def ratio_sentence(model: "LinearModel", effect: Effect, feature: Feature, step:
     --------
     >>> import numpy as np
     >>> from dpsparse import PrivateSparseClassifier
-    >>> from dpsparse.io.table_features import Feature
-    >>> from dpsparse.model.effect import Effect
-    >>> from dpsparse.report.ratio_sentence import ratio_sentence
     >>> X = np.random.default_rng(0).standard_normal((500, 1))
     >>> model = PrivateSparseClassifier(sparsity=1, feature_center=0, feature_scale=1).fit(X, X[:, 0] > 0).released_
     >>> effect = Effect("income", -3e-05, -3e-05, 1e-06, clear=True, center=40_000.0, scale=25_000.0)

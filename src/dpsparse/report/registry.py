@@ -52,9 +52,7 @@ def registry_entry(model: "LinearModel") -> str:
             },
             "deployment_model": {
                 "model_name": "Central",
-                "actors": to_fill(
-                    "who holds the records and runs the fit, who sees the model, and why they are trusted"
-                ),
+                "actors": to_fill("who holds the data and runs the fit, who sees the model, and why they are trusted"),
                 "release_type": "One release",
                 "release_type_details": deployment.budget(model),
                 "data_source_type": "Static",

@@ -28,11 +28,11 @@ _NONE = {False: "No effect is significant.", True: "No effect that could be test
 # By estimand, what a sentence to publish calls the method and the associations.
 _PUBLISHED = {
     MEAN.name: ("sparse", "of means"),
-    TYPICAL.name: ("robust sparse", "in typical records"),
+    TYPICAL.name: ("robust sparse", "in typical cases"),
     LOG_ODDS.name: ("sparse logistic", "of odds"),
     LOG_MEAN.name: ("sparse Poisson", "of means"),
 }
-_IN_TWO_PARTS = "sparse two-part", "of overall means, records without any included"
+_IN_TWO_PARTS = "sparse two-part", "of overall means, those without any included"
 _UNKNOWN = (
     "The response's scale could not be learned, so nothing can be said about how near predictions are. They use the "
     "numbers in the last column of the table all the same: do not rely on them."
@@ -77,7 +77,7 @@ def _records(model: "LinearModel") -> Iterator[str]:
 def _guarantee(record: PrivacyRecord) -> Iterator[str]:
     if not record.private:
         yield tag("p", record.statement(), class_="guarantee bad")
-        yield f"{record.plain_words()} Do not publish this page if the records are real."
+        yield f"{record.plain_words()} Do not publish this page if the data are real."
         return
     yield tag("p", record.plain_words(), class_="guarantee")
     if record.guarantee.rows is not None:
@@ -131,7 +131,10 @@ def verdicts(model: "LinearModel") -> Iterator[str]:
         )
     if groups[Verdict.NOT_TRUSTED]:
         yield "The standard errors of these are not reliable, so they have neither an interval nor a verdict:"
-        reasons = ((each.feature, doubt_of(each, model.within)) for each in groups[Verdict.NOT_TRUSTED])
+        reasons = (
+            (each.feature, doubt_of(each, model.within, model.privacy.guarantee.protects.said))
+            for each in groups[Verdict.NOT_TRUSTED]
+        )
         yield tag("ul", [tag("li", f"{name}: {reason}.") for name, reason in reasons])
         yield "Do not publish their sizes as findings."
     if text := row_numbers(model):
@@ -158,9 +161,6 @@ def sentence(effect: Effect, feature: Feature, target: str, baselines: Mapping[s
 
     Examples
     --------
-    >>> from dpsparse.io.table_features import Feature
-    >>> from dpsparse.model.effect import Effect
-    >>> from dpsparse.report.report_summary import sentence
     >>> print(sentence(Effect("age", -2.0, -2.0, 0.1, clear=True), Feature("age"), "cost"))  # doctest: +ELLIPSIS
     age: a one-unit increase is associated with 2 less of cost (between 1.804 and 2.196 less, with 95 % confidence; ...
     """
@@ -313,7 +313,7 @@ def unnamed(model: "LinearModel") -> Iterator[str]:
         other = each.indicator.other
         what = "any text too rare to be a category of its own" if other else "a text too rare to be named"
         # Noise makes a candidate of an empty bucket now and then (`BUCKET_DEVIATIONS`).
-        none = "" if other else " Noise can suggest one that no record holds."
+        none = "" if other else " Noise can suggest one that nobody has."
         yield f"The feature {quoted(each.indicator.name)} is 1 for {what} at this epsilon, and 0 for others.{none}"
 
 
@@ -327,7 +327,6 @@ def as_sentence(text: str) -> str:
 
     Examples
     --------
-    >>> from dpsparse.report.report_summary import as_sentence
     >>> as_sentence("nothing was learned")
     'Nothing was learned.'
     """

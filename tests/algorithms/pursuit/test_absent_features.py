@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from dpsparse import PrivateSparsePoissonRegressor, PrivateSparseRegressor, read_table, tune
-from dpsparse.algorithms.pursuit.steps.absent import _marginal
+from dpsparse.algorithms.pursuit.steps.scored import _marginal
 
 
 def test_the_precision_of_effects_that_stay_is_the_marginal_one():

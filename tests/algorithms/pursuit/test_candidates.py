@@ -6,10 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpsparse.algorithms.pursuit.candidates import Candidates
+from dpsparse.algorithms.pursuit.candidates import ALONE, Candidates, Companions
 from dpsparse.algorithms.pursuit.decisions import clip_bound
 from dpsparse.algorithms.pursuit.facts import PublicFacts
-from dpsparse.algorithms.pursuit.feature_groups import ALONE, Companions
 from dpsparse.algorithms.pursuit.feature_unit import FeatureUnit
 from dpsparse.algorithms.pursuit.state import Response, ResponseUnit
 from dpsparse.algorithms.pursuit.updates import initial, with_column, with_response

@@ -5,8 +5,8 @@ import pytest
 
 from dpsparse.algorithms.pursuit import grids
 from dpsparse.algorithms.pursuit.feature_unit import FeatureUnit
+from dpsparse.algorithms.pursuit.grids import Tally, center_window, size_window
 from dpsparse.algorithms.pursuit.pursuit_constants import MOST_SIZES, MOST_UNITS
-from dpsparse.algorithms.pursuit.quantiles import Tally, center_window, size_window
 from dpsparse.engine.vector_sums import counts_at_most
 from dpsparse.inference.inference_constants import NORMAL_DIFFERENCE
 

@@ -7,7 +7,7 @@ from dp_accounting.rdp import RdpAccountant
 
 from dpsparse.algorithms.pursuit.pursuit import Pursuit
 from dpsparse.algorithms.pursuit.schedule import schedule_for
-from dpsparse.algorithms.pursuit.steps.splits import SplitsStep
+from dpsparse.algorithms.pursuit.steps.select import SplitsStep
 from dpsparse.data.as_table import as_table
 from dpsparse.data.public_units import public_units
 from dpsparse.datasets import make_heavy_tailed
@@ -129,7 +129,7 @@ def test_units_of_normal_columns_come_out_right():
 @pytest.mark.parametrize("units", [KNOWN, {}], ids=["known", "unknown"])
 @pytest.mark.parametrize("sparsity", [4, 6])
 def test_features_are_picked_once(units, sparsity):
-    X, y, _ = make_heavy_tailed(300, 6, 2, random_state=0)
+    X, y, _ = make_heavy_tailed(1_500, 6, 2, random_state=0)
     result = pursued(X, y, SeededSource(0), sparsity, **units)
     assert len(set(result.features.support)) == sparsity
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 
 from dpsparse.algorithms.pursuit import grids
-from dpsparse.algorithms.pursuit.quantiles import Tally, center_window, size_window, slope_window
+from dpsparse.algorithms.pursuit.grids import Tally, center_window, size_window, slope_window
 from dpsparse.engine.vector_sums import counts_at_most
 from dpsparse.privacy import sensitivity
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit.decisions import takes_all
 from dpsparse.algorithms.pursuit.facts import PublicFacts
-from dpsparse.algorithms.pursuit.pursuit_constants import N_STEPS, SPARE_PICKS
+from dpsparse.algorithms.pursuit.pursuit_constants import LEAST_SIZE, N_STEPS, SPARE_PICKS, TINY
 from dpsparse.algorithms.pursuit.schedule import Schedule, schedule_for
 from dpsparse.families.estimands import MEAN, TYPICAL
 from dpsparse.families.robust_linear import RobustLinear
@@ -78,7 +78,10 @@ def test_a_schedule_is_a_function_of_public_numbers(numbers):
 @given(public_numbers)
 def test_as_many_features_as_asked_and_at_most_one_more(numbers):
     n_picks, selects = decisions.n_picks(numbers), decisions.selects(numbers)
-    assert min(numbers.sparsity, numbers.d) <= n_picks <= min(numbers.sparsity + SPARE_PICKS, numbers.d)
+    most = min(numbers.d, decisions.most_features(numbers))
+    assert min(numbers.sparsity, most) <= n_picks <= min(numbers.sparsity + SPARE_PICKS, most)
+    assert most == numbers.d or (numbers.size < TINY and not numbers.known)
+    assert most > 0 or (numbers.size < LEAST_SIZE and numbers.fit_intercept)
     names = [slot.name for slot in Schedule(numbers).slots()]
     picks = [name for name in names if name.startswith("pick ")]
     assert len(picks) == (n_picks if selects else 0)
@@ -108,8 +111,12 @@ def test_what_is_public_is_not_released(numbers):
     if numbers.known:
         assert not groups & {"splits", "level"}
         assert numbers.size >= 1500 or not any(group.startswith("unit") for group in groups)
-    else:
+    elif decisions.looks_at_features(numbers):
         assert "unit size" in groups
+    else:
+        # Nothing is released about features.
+        assert not groups & {"splits", "level", "pick", "unit size", "Gram matrix", "gradient"}
+        assert {"final gradient", "response range", "calibration"} <= groups
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from dpsparse.audit.checks.check_raw_parts import PARTED, part_of
 from dpsparse.audit.harness.raw_fits import run_raw
 from dpsparse.audit.harness.raw_shapes import raw_shapes
 from dpsparse.cli import cli
-from dpsparse.evaluation import held_out_rows
+from dpsparse.held_out import held_out_rows
 
 # They read no table: public numbers, a model file, a ledger, made-up records.
 NO_RECORDS = {"plan", "inspect", "report", "table", "compare", "budget", "demo", "reproduce", "audit"}

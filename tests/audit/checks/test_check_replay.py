@@ -14,7 +14,8 @@ from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.schedule import Schedule
 from dpsparse.algorithms.pursuit.steps import closing
 from dpsparse.audit.checks import check_replay
-from dpsparse.audit.checks.check_replay import (
+from dpsparse.audit.checks.check_replay import check_estimator, replay_all, replay_pair
+from dpsparse.audit.harness.attacked import (
     ALL_FEATURES,
     CLASSIFIERS,
     COUNTS,
@@ -26,9 +27,6 @@ from dpsparse.audit.checks.check_replay import (
     REFERENCES,
     TUNED,
     TWO_PARTS,
-    check_estimator,
-    replay_all,
-    replay_pair,
 )
 from dpsparse.audit.harness.neighbors import N_FEATURES, N_RECORDS, STORAGES, Pair, pairs
 from dpsparse.audit.run import CHECKS

@@ -1,7 +1,11 @@
 import numpy as np
+import pytest
 
+from dpsparse.audit.harness.many_rows import rows_of
 from dpsparse.audit.harness.neighbors import N_RECORDS, STORAGES, pairs, partner, training_rows
+from dpsparse.audit.harness.paired_people import partner_of_person, partners_of_person
 from dpsparse.data.as_table import as_table
+from dpsparse.engine.people import People
 from dpsparse.estimators.tuning import HELD_OUT_EVERY
 
 
@@ -26,6 +30,15 @@ def test_partners_are_those_of_the_engine():
                 assert differences[first] == first**2 - second**2
 
 
+@pytest.mark.parametrize("n_people", [10, 27])
+def test_partners_of_people_are_those_of_the_engine(n_people):
+    people = People.of(rows_of(n_people)[0])
+    first, second, _ = people.pairs()
+    met = dict(zip(people.number[first].tolist(), people.number[second].tolist(), strict=True))
+    met |= {other: one for one, other in met.items()}
+    assert {k: partner_of_person(k, range(n_people)) for k in range(n_people)} == {k: k for k in range(n_people)} | met
+
+
 def test_training_rows_are_those_of_tune():
     assert training_rows(12) == [k for k in range(12) if k % HELD_OUT_EVERY != HELD_OUT_EVERY - 1]
 
@@ -38,5 +51,7 @@ def test_companions_agree_in_the_record_and_its_partners_alone():
             pair.position,
             partner(pair.position, range(N_RECORDS)),
             partner(pair.position, training_rows(N_RECORDS)),
+            *partners_of_person(pair.position, range(N_RECORDS)),
+            *partners_of_person(pair.position, training_rows(N_RECORDS)),
         }
         assert known <= same

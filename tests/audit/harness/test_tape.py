@@ -3,7 +3,7 @@ from functools import partial
 
 import numpy as np
 
-from dpsparse.audit.checks.check_replay import ESTIMATORS
+from dpsparse.audit.harness.attacked import ESTIMATORS
 from dpsparse.audit.harness.neighbors import N_RECORDS, blanked, pairs
 from dpsparse.audit.harness.tape import run, same
 from dpsparse.audit.oracles.price_oracle import wrong_price

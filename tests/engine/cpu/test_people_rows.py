@@ -117,6 +117,30 @@ def test_whatever_all_rows_of_a_person_hold_no_sum_moves_by_more_than_is_declare
     assert np.abs(moves[0]).max() <= sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, adjacency)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("second", ROWS)
+@pytest.mark.parametrize("size", [1, 5, 200])
+def test_nor_do_sums_over_pairs(size, second):
+    rng = np.random.default_rng(size)
+    person = rng.permutation(np.repeat(np.arange(6), [size, 1, 3, 1, 2, 1]))
+    people = People.of(person)
+    adjacency = "zero-out-one" if second == "blank" else "replace-one"
+    for changed in range(6):
+        mine = np.flatnonzero(person == changed)
+        cells = rng.standard_t(2, (len(person), D + 1))
+        found = []
+        for kind in ("anything", second):
+            cells[mine] = ROWS[kind](rng, (len(mine), D + 1))
+            rows = PeopleRows(DenseRows(cells[:, 1:].copy(), cells[:, 0].copy()), people).differences()
+            session = rows.session(QUANTIZERS, check_finite=False)
+            session.add(1)
+            counts = session.evaluate(queries.slope_counts, [0.1], 0, np.array([-1.0, 0.0, 2.0]))
+            found.append((session.scores(0.0, np.array([0.5]), 1.0), counts))
+        scores, counts = (np.abs(one - other).max() for one, other in zip(*found, strict=True))
+        assert scores <= sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, adjacency)
+        assert counts <= sensitivity.count(adjacency)
+
+
 @pytest.mark.parametrize("compiled", [False, True])
 def test_scores_of_features_are_clipped_sums_of_people(compiled):
     X, y = table()
@@ -152,6 +176,9 @@ def test_every_storage_has_the_same_bits():
         assert (session.scores(*MODEL, 1.0) == first).all()
         for query, public, _ in QUERIES:
             assert (flat(session.evaluate(query, *public)) == flat(sessions[0].evaluate(query, *public))).all()
+    pairs = [PeopleRows(rows, people).differences().session(QUANTIZERS, check_finite=False) for rows in storages]
+    sums = [session.scores(0.0, np.array([]), 1.0) for session in pairs]
+    assert all((each == sums[0]).all() for each in sums)
     thresholds = np.array([-1.0, 0.0, 1.0])
     counts = [PeopleRows(rows, people).evaluate(queries.feature_counts, thresholds) for rows in storages]
     assert all((each == counts[0]).all() for each in counts)

@@ -42,8 +42,11 @@ def results(rows):
 
 def of_pairs(rows):
     session = rows.differences().session(QUANTIZERS, check_finite=False)
-    session.add(2)
-    return [session.scores(0.0, np.array([0.5]), 1.0), session.evaluate(queries.column_counts, 0, THRESHOLDS)]
+    # One of the features is whether another is missing.
+    for feature in (2, D + 1):
+        session.add(feature)
+    counts = [session.evaluate(queries.column_counts, place, THRESHOLDS) for place in (0, 1)]
+    return [session.scores(0.0, np.array([0.5, 0.1]), 1.0), *counts]
 
 
 def assert_same(actual, expected):

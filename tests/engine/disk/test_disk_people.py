@@ -41,10 +41,12 @@ def results(rows):
 
 def of_standing(rows):
     session = rows.differences().session(QUANTIZERS, check_finite=False)
-    session.add(2)
+    # One of the features is whether another is missing.
+    for feature in (2, D + 1):
+        session.add(feature)
     return [
-        session.scores(0.0, np.array([0.5]), 1.0),
-        session.evaluate(queries.column_counts, 0, THRESHOLDS),
+        session.scores(0.0, np.array([0.5, 0.1]), 1.0),
+        *(session.evaluate(queries.column_counts, place, THRESHOLDS) for place in (0, 1)),
         rows.evaluate(queries.feature_counts, THRESHOLDS),
     ]
 
@@ -63,6 +65,7 @@ def test_sums_are_those_of_people_in_memory(monkeypatch, room, dtype):
         assert_same(results(on_disk), results(in_memory))
         assert_same(of_standing(on_disk), of_standing(in_memory))
         assert_same(results(on_disk.part(1, 3)), results(in_memory.part(1, 3)))
+        assert_same(of_standing(on_disk.part(1, 3)), of_standing(in_memory.part(1, 3)))
 
 
 @pytest.mark.parametrize("room", [10**9, 0])

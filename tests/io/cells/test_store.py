@@ -18,8 +18,7 @@ from dpsparse import OnDisk, read_table
 from dpsparse.data.inputs import TableInput, open_for_store
 from dpsparse.engine import config
 from dpsparse.io.bounds import Bounds, ColumnBounds
-from dpsparse.io.cells.encoded_source import EncodedSource
-from dpsparse.io.cells.encoding import encode
+from dpsparse.io.cells.encoding import EncodedSource, encode
 from dpsparse.io.cells.grammar import bucket
 from dpsparse.io.cells.raw_table import CsvTable, ParquetTable, as_raw_table
 from dpsparse.io.convert import convert_cells

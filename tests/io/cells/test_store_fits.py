@@ -6,7 +6,7 @@ from stores import SMALL, stored
 from dpsparse import PrivateSparseRegressor, fit_and_evaluate, read_table, tune
 from dpsparse.estimators import _raw_fit
 from dpsparse.io.bounds import Bounds, ColumnBounds
-from dpsparse.io.cells import encoded_source
+from dpsparse.io.cells import encoding
 from dpsparse.io.cells.encoding import encode
 from dpsparse.io.cells.raw_table import CsvTable
 from dpsparse.io.store.manifest import read_manifest
@@ -49,7 +49,7 @@ def test_a_fit_without_room_in_memory_reads_blocks_and_has_the_same_bits(folder,
         sizes.append(part.n_records)
         return encode(part, features)
 
-    monkeypatch.setattr(encoded_source, "encode", watched)
+    monkeypatch.setattr(encoding, "encode", watched)
     for data in (read_table("store"), read_table("people.csv", "cost")):
         assert fitted(data) == expected
     assert len(sizes) > 100

@@ -110,7 +110,7 @@ LEDGER = (
     Bug(
         "a history of the budget that has fits which were refunded",
         "ledger",
-        {"model.spending:spending": [('if fit.state == "refunded":', "if False:")]},
+        {"model.context:spending": [('if fit.state == "refunded":', "if False:")]},
     ),
     Bug(
         "the ledger charged after the release",
@@ -161,7 +161,7 @@ LEDGER = (
         "a person's records ignored by the ledger",
         "ledger",
         {
-            "privacy.accounting.commitment:Commitment.cost": [
+            "privacy.accounting.meter:Commitment.cost": [
                 ("person.rho(composed.rho)", "composed.rho"),
                 ("person.mu(composed.mu)", "composed.mu"),
             ]

@@ -23,7 +23,7 @@ from bugs.raw_tables import RAW_TABLES
 from bugs.reading import READING
 from bugs.references import REFERENCES
 from bugs.tuning import SHARED_UNITS, TUNING
-from bugs.two_part import TWO_PART
+from bugs.two_part import TUNED_TWO_PARTS, TWO_PART
 from bugs.units import UNITS
 
 # CI hunts one in so many, by a hash of its name; `pytest -m long` hunts them all.
@@ -32,6 +32,7 @@ BUGS = (
     *(*NOISE, *SENSITIVITIES, *ACCOUNTS, *LEDGER, *TERMS, *FITS, *GAPS, *UNITS, *ALL_AT_ONCE, *TUNING, *SHARED_UNITS),
     *(*EVALUATION, *READING, *RAW_TABLES, *RAW_PATHS, *DRAWS, *PROGRAM, *CONFIGURATIONS, *SIZES),
     *(*FITTING, *STORES, *APP, *INEQUALITIES, *FORGERIES, *REFERENCES, *CLASSIFIERS, *PEOPLE, *TWO_PART, *COUNTS),
+    *TUNED_TWO_PARTS,
     *FORMULAS,
 )
 

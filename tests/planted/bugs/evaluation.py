@@ -66,7 +66,7 @@ EVALUATION = (
     Bug(
         "a constant fitted to the records held out",
         EVALUATED,
-        {"evaluation:_scores": [("model.constant_prediction", "float(np.nanmedian(responses))")]},
+        {"evaluation:release_scores_of": [("model.constant_prediction", "float(np.nanmedian(responses))")]},
     ),
     Bug(
         "three sums at the price of one",
@@ -86,7 +86,7 @@ EVALUATION = (
         "an evaluation on all rows",
         EVALUATED,
         {
-            "evaluation:fit_and_evaluate": [
+            "held_out:fit_and_evaluate": [
                 ("table.take(split.held_out)", "table.take(np.arange(n))"),
                 ("response[split.held_out], predictions", "response, predictions"),
             ]
@@ -96,7 +96,7 @@ EVALUATION = (
         "a fit on the rows held out too",
         EVALUATED,
         {
-            "evaluation:fit_and_evaluate": [
+            "held_out:fit_and_evaluate": [
                 (
                     "planned = cache(",
                     "split = Split(np.arange(n), split.held_out, split.people, split.people)\n    planned = cache(",
@@ -108,7 +108,7 @@ EVALUATION = (
         "rows held out by their responses",
         EVALUATED,
         {
-            "evaluation:fit_and_evaluate": [
+            "held_out:fit_and_evaluate": [
                 ("held_out_rows(count, holdout)", "np.argsort(np.argsort(np.asarray(y)[:count])) % 5 == 4")
             ]
         },
@@ -117,7 +117,7 @@ EVALUATION = (
         "log odds less their mean over records",
         EVALUATED,
         {
-            "engine.outcomes:Outcomes.of": [
+            "engine.errors:Outcomes.of": [
                 ("cls(log_odds[seen],", "cls(log_odds[seen] - np.clip(log_odds[seen], -9, 9).mean(),")
             ]
         },
@@ -126,7 +126,7 @@ EVALUATION = (
         "a record without a response in the histogram of log odds",
         EVALUATED,
         {
-            "engine.outcomes:Outcomes.of": [
+            "engine.errors:Outcomes.of": [
                 ("((responses == 0) | (responses == 1)) & ~np.isnan(log_odds)", "~np.isnan(log_odds)")
             ]
         },

@@ -9,7 +9,7 @@ GAPS = (
         "a gap filled with the column's mean",
         CHECK,
         {
-            "engine.gaps:as_column": [
+            "engine.quantize:as_column": [
                 ("like(np.nan, y)", "like(np.nanmean(np.where(np.isfinite(values), values, np.nan)), y)")
             ]
         },
@@ -51,7 +51,7 @@ GAPS = (
     Bug(
         "the constant of a blank record counted",
         CHECK,
-        {"engine.gaps:as_column": [("xp.isfinite(values) & ~xp.isnan(y)", "xp.isfinite(values)")]},
+        {"engine.quantize:as_column": [("xp.isfinite(values) & ~xp.isnan(y)", "xp.isfinite(values)")]},
     ),
     Bug(
         "a blank record that adds a shift",

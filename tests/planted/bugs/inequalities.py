@@ -129,16 +129,14 @@ INEQUALITIES = (
     _lost("the largest slack for all", "privacy.accounting.compose:Composition.tv_slack", "math.fsum(", "max("),
     _lost(
         "a delta of 0 told to the ledger",
-        "privacy.accounting.commitment:Commitment.cost",
+        "privacy.accounting.meter:Commitment.cost",
         "0.0 if is_pure else",
         "0.0 if True else",
     ),
-    _lost(
-        "a slack not told to the ledger", "privacy.accounting.commitment:Commitment.cost", "composed.tv_slack", "0.0"
-    ),
+    _lost("a slack not told to the ledger", "privacy.accounting.meter:Commitment.cost", "composed.tv_slack", "0.0"),
     _lost(
         "a failure not told to the ledger",
-        "privacy.accounting.commitment:Commitment.cost",
+        "privacy.accounting.meter:Commitment.cost",
         "composed.failure_probability",
         "0.0",
     ),

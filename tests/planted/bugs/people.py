@@ -29,7 +29,25 @@ PEOPLE = (
     Bug(
         "pairs of rows and not of people",
         CHECK,
-        {"engine.cpu.people_rows:PeopleRows.differences": [("self._standing.differences", "self._rows.differences")]},
+        {
+            "engine.cpu.people_rows:PeopleRows.differences": [
+                ("PeopleRows(PairedRows(self._rows, pairs), pairs.people)", "self._rows.differences()"),
+            ]
+        },
+    ),
+    Bug(
+        "a person in two pairs",
+        CHECK,
+        {"engine.people:People.pairs": [("ranked[::2], ranked[1::2]", "ranked[:-1], ranked[1:]")]},
+    ),
+    Bug(
+        "differences on a disk of rows as they lie there",
+        CHECK,
+        {
+            "engine.disk.disk_people:DiskPairLevels._read": [
+                ("differences = paired(cells, few)", "differences = cells[block] - 0 * paired(cells, few)"),
+            ]
+        },
     ),
     Bug(
         "a person's second moments checked row by row",
@@ -193,7 +211,7 @@ PEOPLE = (
         IN_PARTITIONS,
         {
             "engine.dask.dask_people:DaskPeopleRows.differences": [
-                ("self._standing.differences", "DaskRows(self._features, self._y).differences")
+                ("self.people.pairs()", "People.of(np.arange(len(self._rows))).pairs()")
             ]
         },
     ),

@@ -22,7 +22,7 @@ _ROWS = (
     Bug(
         "a raw fit on the rows held out too",
         PARTS,
-        {"evaluation:_fit_and_evaluate_raw": [(_TRAINING, "training, held_out = data, ")]},
+        {"held_out:_fit_and_evaluate_raw": [(_TRAINING, "training, held_out = data, ")]},
     ),
     Bug(
         "the choice among raw candidates made on all rows",
@@ -37,7 +37,7 @@ _ROWS = (
         "a raw evaluation on all rows",
         PARTS,
         {
-            "evaluation:_fit_and_evaluate_raw": [
+            "held_out:_fit_and_evaluate_raw": [
                 ("ModelTable(model.released_, held_out.standing)", "ModelTable(model.released_, data.standing)")
             ]
         },
@@ -46,7 +46,7 @@ _ROWS = (
         "raw parts that are interchanged",
         PARTS,
         {
-            "evaluation:_fit_and_evaluate_raw": [
+            "held_out:_fit_and_evaluate_raw": [
                 (
                     "table = ModelTable(model.released_, held_out.standing)",
                     "table = ModelTable(model.released_, training.standing)",
@@ -119,7 +119,7 @@ _TOLD = (
         "an exact text where a column releases no name",
         OUTPUTS,
         {
-            "learning.names:release_labels": [
+            "learning.categories:release_labels": [
                 (
                     "        for text in names:",
                     "        for text in names or sorted(counts[0], key=counts[0].get)[-1:]:",
@@ -224,7 +224,7 @@ _TOLD = (
         "a baseline by exact counts",
         OUTPUTS,
         {
-            "learning.names:release_labels": [
+            "learning.categories:release_labels": [
                 (
                     "    baselines = {column:",
                     "    released = [{text: 1} if (text := max(each, key=each.get, default=None)) else {}"
@@ -242,7 +242,7 @@ _TOLD = (
         "names cut at the longest text of the table",
         OUTPUTS,
         {
-            "learning.names:release_labels": [
+            "learning.categories:release_labels": [
                 (
                     '" or ".join(map(_printable, each))',
                     '" or ".join(map(_printable, each))[: max((len(t) for held in counts for t in held), default=9)]',

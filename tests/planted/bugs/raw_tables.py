@@ -146,7 +146,11 @@ _NAMES = (
     Bug(
         "every name in a selected bucket",
         RAW,
-        {"learning.names:release_labels": [("zip(wanted, released, strict=True)", "zip(wanted, counts, strict=True)")]},
+        {
+            "learning.categories:release_labels": [
+                ("zip(wanted, released, strict=True)", "zip(wanted, counts, strict=True)")
+            ]
+        },
     ),
 )
 

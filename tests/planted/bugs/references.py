@@ -213,7 +213,7 @@ REFERENCES = (
         "a category that comes with another, about its exact share",
         "replay of raw tables",
         {
-            "algorithms.pursuit.steps.companions:CompanionsStep.run": [
+            "algorithms.pursuit.steps.select:CompanionsStep.run": [
                 (
                     "data.records.rescale(unit.center, unit.scale)",
                     "data.records.rescale(float(np.nanmean(data.records._records.columns[-1].units)), unit.scale)",

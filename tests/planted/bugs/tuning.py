@@ -90,7 +90,7 @@ SHARED_UNITS = (
         "units released again for a later candidate, and not charged to the whole",
         TUNED,
         {
-            "algorithms.pursuit.steps.unit:UnitStep.run": [
+            "algorithms.pursuit.steps.newest_feature:UnitStep.run": [
                 (
                     "    unit = data.companions.of_product(",
                     "    if data.taken_over:\n"

@@ -60,7 +60,7 @@ TWO_PART = (
         CHECK,
         {
             "engine.two_part_sums:mean_sums": [
-                (".clip(-slope_bound, slope_bound)", ""),
+                (".clip(0.0, mean_bound)", ""),
                 (
                     "return bounded_sums(records, entries, MEANS_NORM)",
                     "vectors = np.nan_to_num(np.stack(entries) * ~np.isnan(records.y), posinf=1e9, neginf=-1e9)\n"
@@ -90,8 +90,9 @@ TWO_PART = (
             "algorithms.overall_level:_released": [
                 ("_share(mean) * clip.most", "_share(sums_of_y[0] / 2**21 / releases.n_responses) * clip.most"),
                 (
-                    "(mean,), mean_noise = releases.mean(releases.due(MEAN_RESPONSE), sums, 0.5)",
-                    "sums_of_y = sums\n    (mean,), mean_noise = releases.mean(releases.due(MEAN_RESPONSE), sums, 0.5)",
+                    "(mean,), noise_of_mean = releases.mean(releases.due(MEAN_RESPONSE), sums, 0.5)",
+                    "sums_of_y = sums\n"
+                    "    (mean,), noise_of_mean = releases.mean(releases.due(MEAN_RESPONSE), sums, 0.5)",
                 ),
             ]
         },
@@ -102,6 +103,62 @@ TWO_PART = (
         {
             "estimators._two_part_fit:_publish": [
                 ("n_responses = float(rows.n_records)", "n_responses = float((rows.y > 0).sum())"),
+            ]
+        },
+    ),
+)
+
+# Of the choice among candidates in two parts.
+TUNED_TWO_PARTS = (
+    Bug(
+        "the choice among fits in two parts made on all rows",
+        CHECK,
+        {
+            "estimators._tuning_apart:ArrayApart.errors": [
+                (
+                    "X = self._table.take(self._held_out)",
+                    "self._held_out = np.arange(self.n_records)\n    X = self._table.take(self._held_out)",
+                )
+            ]
+        },
+    ),
+    Bug(
+        "fits in two parts that are tuned on all rows",
+        CHECK,
+        {
+            "estimators._tuning_apart:ArrayApart.training": [
+                (
+                    "return self._table.take(self._training), self._response[self._training]",
+                    "few = np.append(self._held_out, self._training)[: len(self._training)]\n"
+                    "    return self._table.take(few), self._response[few]",
+                )
+            ]
+        },
+    ),
+    Bug(
+        "deviances in units of the mean response of rows held out",
+        CHECK,
+        {
+            "estimators._tuning_apart:_errors_of_means": [
+                (
+                    "unit = max(models[0].released_.constant_prediction, np.finfo(np.float64).tiny)",
+                    "unit = 1.0 + np.nanmean(np.clip(responses, 0.0, 1e9))",
+                )
+            ]
+        },
+    ),
+    Bug(
+        "a candidate in two parts that is not charged to the whole",
+        CHECK,
+        {
+            "estimators._tuning_apart:fit_apart": [
+                (
+                    "model._shared_meter = MeterShare(meter, plan.share, n_training, part=TRAINING, name=_name(k))",
+                    "model._shared_meter = MeterShare(\n"
+                    "            meter if k else Meter(meter.guarantee, n_training, meter.source),\n"
+                    "            plan.share, n_training, part=TRAINING, name=_name(k),\n"
+                    "        )",
+                )
             ]
         },
     ),

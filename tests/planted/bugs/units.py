@@ -29,7 +29,7 @@ UNITS = (
         "a grid from the data",
         PURSUITS,
         {
-            "algorithms.pursuit.steps.unit:_with_size": [
+            "algorithms.pursuit.steps.newest_feature:_with_size": [
                 (
                     "unit.size_grid()",
                     "unit.size_grid().times(1 + (np.abs(data.pairs._records.y).max() > 1e5))",
@@ -76,7 +76,7 @@ UNITS = (
         "a centre that is the exact median",
         PURSUITS,
         {
-            "algorithms.pursuit.steps.unit:_with_center": [
+            "algorithms.pursuit.steps.newest_feature:_with_center": [
                 (
                     "unit.with_center(center)",
                     "unit.with_center(float(np.nanmedian(data.records._records.columns[state.newest].units)))",
@@ -115,7 +115,7 @@ UNITS = (
         "a slot skipped by what the data say",
         PURSUITS,
         {
-            "algorithms.pursuit.steps.unit:_with_tail": [
+            "algorithms.pursuit.steps.newest_feature:_with_tail": [
                 ("if not unit.has_tail:", "if np.nanmax(np.abs(data.pairs._records.y)) > 1e5:")
             ]
         },

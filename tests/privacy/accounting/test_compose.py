@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsparse.audit.oracles.exact_curve import exact_delta
-from dpsparse.privacy.accounting.commitment import Commitment, in_part
 from dpsparse.privacy.accounting.compose import compose, compose_gdp, largest_factor, releases_per_record
 from dpsparse.privacy.accounting.filter import ACCOUNTS, Cost, PrivacyFilter
 from dpsparse.privacy.accounting.gdp import gaussian_curve
+from dpsparse.privacy.accounting.meter import Commitment, in_part
 from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism, LaplacePeeling, Mechanism, Slot
 from dpsparse.privacy.accounting.zcdp import epsilon_from_rho
 from dpsparse.privacy.guarantee import Guarantee

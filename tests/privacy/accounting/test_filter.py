@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from dpsparse.algorithms.iht.private_iht import iht_commitment
 from dpsparse.algorithms.pursuit.schedule import schedule_for
 from dpsparse.audit.oracles.exact_curve import exact_delta
-from dpsparse.privacy.accounting.commitment import Commitment
 from dpsparse.privacy.accounting.compose import compose_gdp
 from dpsparse.privacy.accounting.filter import ACCOUNTS, Cost, PrivacyFilter, round_down
 from dpsparse.privacy.accounting.gdp import epsilon_from_mu
+from dpsparse.privacy.accounting.meter import Commitment
 from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism, LaplacePeeling, Slot
 from dpsparse.privacy.accounting.zcdp import epsilon_from_rho
 from dpsparse.privacy.guarantee import Guarantee

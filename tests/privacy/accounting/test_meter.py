@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsparse.privacy.accounting.commitment import Commitment, in_part
 from dpsparse.privacy.accounting.compose import compose_gdp
 from dpsparse.privacy.accounting.gdp import epsilon_from_mu
-from dpsparse.privacy.accounting.meter import BudgetExceeded, Meter, MeterShare
+from dpsparse.privacy.accounting.meter import BudgetExceeded, Commitment, Meter, MeterShare, in_part
 from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism, LaplacePeeling, Release, Slot
 from dpsparse.privacy.accounting.zcdp import rho_from_epsilon
 from dpsparse.privacy.guarantee import Guarantee

@@ -8,9 +8,8 @@ from typing import ClassVar
 import pytest
 
 from dpsparse.model.privacy_json import read_record
-from dpsparse.privacy.accounting.commitment import Commitment
 from dpsparse.privacy.accounting.gdp import with_pick
-from dpsparse.privacy.accounting.meter import Meter
+from dpsparse.privacy.accounting.meter import Commitment, Meter
 from dpsparse.privacy.accounting.release import (
     MECHANISMS,
     ExponentialMechanism,

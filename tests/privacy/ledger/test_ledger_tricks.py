@@ -9,9 +9,8 @@ import pytest
 from children import end_within
 
 from dpsparse import DPIHTH, BudgetExceeded, LedgerError, PrivacyLedger, PrivateSparseRegressor
-from dpsparse.privacy.accounting.commitment import Commitment
 from dpsparse.privacy.accounting.filter import Cost
-from dpsparse.privacy.accounting.meter import Meter, MeterShare
+from dpsparse.privacy.accounting.meter import Commitment, Meter, MeterShare
 from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism, Release, Slot
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.ledger import ledger as ledgers

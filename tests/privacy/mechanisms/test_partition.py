@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dpsparse.engine.quantize import check_exact
-from dpsparse.privacy.accounting.commitment import Commitment
 from dpsparse.privacy.accounting.compose import compose
 from dpsparse.privacy.accounting.filter import ACCOUNTS
-from dpsparse.privacy.accounting.meter import BudgetExceeded, Meter
+from dpsparse.privacy.accounting.meter import BudgetExceeded, Commitment, Meter
 from dpsparse.privacy.accounting.release import GaussianMechanism, PartitionSelection, Slot
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.mechanisms.partition import RECORD_STEPS, name_threshold, release_names, select_names

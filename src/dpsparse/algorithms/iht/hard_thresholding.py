@@ -23,7 +23,6 @@ def huber_iht(
 
     Examples
     --------
-    >>> from dpsparse.algorithms.iht.hard_thresholding import huber_iht
     >>> from dpsparse.datasets import make_heavy_tailed
     >>> X, y, coef = make_heavy_tailed(2000, 50, 3, random_state=0)
     >>> bool(abs(huber_iht(X, y, 3) - coef).max() < 0.2)

@@ -21,8 +21,7 @@ from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer
 from dpsparse.engine.queries import loss_sums
 from dpsparse.engine.threads import one_blas_thread
 from dpsparse.privacy import sensitivity
-from dpsparse.privacy.accounting.commitment import Commitment
-from dpsparse.privacy.accounting.meter import Meter
+from dpsparse.privacy.accounting.meter import Commitment, Meter
 from dpsparse.privacy.accounting.release import LaplacePeeling, Slot
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.mechanisms.selection import paper_peeling_scale, peel, peeling_cost, tight_peeling_scale

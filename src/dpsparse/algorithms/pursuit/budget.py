@@ -7,26 +7,55 @@ this table. Scripts are in `benchmarks/`.
 
 What the releases of the table leave goes to the final gradients, or to the steps where all features are taken, which
 have at least `FINAL_LEAST` together.
+
+What holds in tiny tables alone (`decisions.tiny`), or where no feature is looked at, was set by `small_tables.py`.
 """
 
 import math
 from collections.abc import Callable, Sized
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.decisions import clip
 from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.price_cases import (
+    always,
+    amounts_of_unknown_center,
+    amounts_of_unknown_scale,
+    calibrates_all,
+    center_is_most,
+    center_unknown,
+    checks_units,
+    constant_alone,
+    means_of_people,
+    missing,
+    missing_in_tiny,
+    scale_is_most,
+    scale_unknown,
+    selects_and_gram_rows,
+    selects_and_sandwich,
+    several_rows,
+    some_means,
+    takes_all,
+    tiny_with_intercept,
+    with_intercept,
+)
 from dpsparse.algorithms.pursuit.shares import Abundant, Fixed, Formula, Picks, Scarce, Share, Splits
 
-# The least share of rho that the final gradients, or the steps, have together.
-FINAL_LEAST = 0.1
+# The least share of rho that the final gradients, or the steps, have together; in tiny tables, where others ask for
+# more than there is, a selected feature says little without a good effect. Set by `small_tables.py`.
+FINAL_LEAST, FINAL_LEAST_OF_TINY = 0.1, 0.25
 # Kept back, so that prices add up to no more than rho after rounding.
 ROUNDING = 1e-9
 # Where a release may fail, zCDP is converted at a delta that is a little smaller.
 MAY_FAIL = 0.999
-# Price of the last pick against the first: features come out largest first, and the later, smaller ones need more.
-PICK_RISE = 8
+# Price of the last pick against the first: features come out largest first, and the later, smaller ones need more. In
+# tiny tables the first few are all there are. Set by `small_tables.py`.
+PICK_RISE, PICK_RISE_OF_TINY = 8, 3
 # Early gradients rise with this power of the number of columns so far.
 EARLY_RISE = 1.5
 # With many features their releases cost less each: by the power of FEW over their number, and so that MOST of them
@@ -75,87 +104,65 @@ class Price:
 
 def each(price: Price, facts: PublicFacts) -> float:
     """The share of a release that is made for each feature: less with many of them."""
-    picks = decisions.n_picks(facts)
+    picks = max(1, decisions.n_picks(facts))
     shrink: float = min(1.0, (FEW_FEATURES / picks) ** FEATURES_POWER, MOST_FEATURES / picks)
     return price.of(facts) * shrink
 
 
-def always(facts: PublicFacts) -> bool:
-    """In every fit."""
-    return True
+def final_least(facts: PublicFacts) -> float:
+    """The least share of rho that the final gradients, or the steps, have together."""
+    return FINAL_LEAST_OF_TINY if decisions.tiny(facts) and decisions.looks_at_features(facts) else FINAL_LEAST
 
 
-def takes_all(facts: PublicFacts) -> bool:
-    """Where all features are taken."""
-    return not decisions.selects(facts)
+def pick_shares(share: float, facts: PublicFacts) -> NDArray[np.float64]:
+    """The share of each pick of what all have together."""
+    rise = PICK_RISE_OF_TINY if decisions.tiny(facts) else PICK_RISE
+    rises = np.linspace(1, rise, decisions.n_picks(facts))
+    return np.asarray(share * rises / rises.sum())
 
 
-def _scale_unknown(facts: PublicFacts) -> bool:
-    return not facts.scale_known
+# What the size and the centre of amounts cost, times N^2: an eighth of the records is then enough to tell them
+# (`outcome.response_is_safe`). With the price of other responses it took two fifths. Set by `two_part.py`.
+OF_AMOUNTS = 5_000
 
-
-def _center_unknown(facts: PublicFacts) -> bool:
-    return facts.fit_intercept and not facts.center_known
-
-
-def _checks_units(facts: PublicFacts) -> bool:
-    return facts.known and decisions.learns_units(facts)
-
-
-def _some_means(facts: PublicFacts) -> bool:
-    return decisions.learns_means(facts) and facts.size >= GOOD_MEANS_FROM
-
-
-def _selects_and_sandwich(facts: PublicFacts) -> bool:
-    return decisions.selects(facts) and decisions.releases_sandwich(facts)
-
-
-def _selects_and_gram_rows(facts: PublicFacts) -> bool:
-    return decisions.selects(facts) and decisions.releases_gram_rows(facts)
-
-
-def with_intercept(facts: PublicFacts) -> bool:
-    """Where the fit has an intercept."""
-    return facts.fit_intercept
-
-
-def _missing(facts: PublicFacts) -> bool:
-    return facts.missing or facts.amounts
-
-
-def _calibrates_all(facts: PublicFacts) -> bool:
-    return facts.fit_intercept and decisions.calibrates(facts) and not decisions.selects(facts)
-
-
-# From this N on a feature's mean has a share that makes it good to some hundredths of a scale.
-GOOD_MEANS_FROM = 350
-
-# The table. First the releases that are made once, about the response.
+# The table. Counts, quantiles and means over people have shares by N = n sqrt(rho), whatever rows people have. Cases
+# of people with several rows were set by `people.py`. First the releases that are made once, about the response.
 RESPONSES = Price(
     "responses",
     "once",
-    (Case("cells may be missing", _missing, Share(50, 0.0005, 0.003)),),
+    (
+        Case("cells may be missing, tiny tables", missing_in_tiny, Share(50, 0.003, 0.02)),
+        Case("cells may be missing", missing, Share(50, 0.0005, 0.003)),
+    ),
     "All means and shares are of this number: an error of a hundredth does no harm.",
     "honesty.py",
 )
 RESPONSE_SIZE = Price(
     "response size",
     "once",
-    (Case("the response's scale is not public", _scale_unknown, Share(800, 0.004, 0.3, unknown_per_N2=1600)),),
-    "All that follows is in this unit: a wrong one spoils the fit.",
+    (
+        Case("no feature looked at", scale_is_most, Share(800, 0.004, 0.45)),
+        Case("amounts", amounts_of_unknown_scale, Share(OF_AMOUNTS, 0.004, 0.3)),
+        Case("the response's scale is not public", scale_unknown, Share(800, 0.004, 0.3, unknown_per_N2=1600)),
+    ),
+    "All that follows is in this unit: a wrong one spoils the fit. Of amounts an eighth of the records may have one.",
     "honesty.py",
 )
 RESPONSE_CENTER = Price(
     "response centre",
     "once",
-    (Case("the response's centre is not public", _center_unknown, Share(360, 0.003, 0.15)),),
+    (
+        Case("no feature looked at", center_is_most, Share(300, 0.003, 0.25)),
+        Case("amounts", amounts_of_unknown_center, Share(OF_AMOUNTS, 0.003, 0.15)),
+        Case("the response's centre is not public", center_unknown, Share(360, 0.003, 0.15)),
+    ),
     "A wrong centre spoils the fit, too; in scales it is found more easily.",
     "honesty.py",
 )
 RESPONSE_SCALE = Price(
     "response scale",
     "once",
-    (Case("the response's scale is not public", _scale_unknown, Share(150, 0.002, 0.07)),),
+    (Case("the response's scale is not public", scale_unknown, Share(150, 0.002, 0.07)),),
     "It refines the size: a short grid needs little.",
     "honesty.py",
 )
@@ -177,16 +184,22 @@ LEVEL = Price(
 PICKS = Price(
     "pick",
     "all together",
-    (Case("features selected", decisions.selects, Picks(0.45, 0.09, 0.02, 0.3, 0.6, 0.5, 0.35, 0.03)),),
-    "Nothing is gained after a wrong selection; the noisier it is, the more it gets.",
+    (
+        Case(
+            "by pairs of people", decisions.compares_pairs_alone, Picks(0.54, 0.108, 0.02, 0.36, 0.72, 0.6, 0.42, 0.036)
+        ),
+        Case("features selected", decisions.selects, Picks(0.45, 0.09, 0.02, 0.3, 0.6, 0.5, 0.35, 0.03)),
+    ),
+    "Nothing is gained after a wrong selection; the noisier it is, the more it gets. Pairs alone have less signal, and "
+    "need neither splits nor levels: they have a fifth more.",
     "accuracy.py",
 )
 UNIT_SIZE = Price(
     "unit size",
     "each feature",
     (
-        Case("given units are checked", _checks_units, Share(650, 0.004, 0.02)),
-        Case("units unknown", decisions.learns_units, Share(650, 0.012, 0.02)),
+        Case("given units are checked", checks_units, Share(650, 0.004, 0.02)),
+        Case("units unknown", decisions.learns_units, Share(650, 0.012, 0.02, together=0.2)),
     ),
     "A size that noise chose spoils the feature's effect; near given units grids are short.",
     "honesty.py",
@@ -195,8 +208,8 @@ UNIT_SPREAD = Price(
     "unit spread",
     "each feature",
     (
-        Case("given units are checked", _checks_units, Share(300, 0.0015, 0.005)),
-        Case("units unknown", decisions.learns_units, Share(300, 0.003, 0.005)),
+        Case("given units are checked", checks_units, Share(300, 0.0015, 0.005)),
+        Case("units unknown", decisions.learns_units, Share(300, 0.003, 0.005, together=0.05)),
     ),
     "It tells rare and constant features.",
     "honesty.py",
@@ -211,7 +224,7 @@ UNIT_TAIL = Price(
 UNIT_CENTER = Price(
     "unit centre",
     "each feature",
-    (Case("units learned, with an intercept", decisions.learns_centers, Share(250, 0.002, 0.007)),),
+    (Case("units learned, with an intercept", decisions.learns_centers, Share(250, 0.002, 0.007, together=0.07)),),
     "A median in scales.",
     "honesty.py",
 )
@@ -219,16 +232,17 @@ UNIT_MEAN = Price(
     "unit mean",
     "each feature",
     (
-        Case(f"units learned, N at least {GOOD_MEANS_FROM}", _some_means, Share(900, 0.003, 0.005)),
-        Case("units learned, smaller N", decisions.learns_means, Fixed(0.002)),
+        Case("units learned, people with several rows", means_of_people, Share(900, 0.006, 0.012)),
+        Case(f"units learned, N at least {c.GOOD_MEANS_FROM}", some_means, Share(900, 0.003, 0.005)),
+        Case("units learned, smaller N", decisions.learns_means, Share(60, 0.002, 0.002, together=0.03)),
     ),
-    "One wrong centre would spoil all effects.",
+    "One wrong centre would spoil all effects, and a wrong second moment has steps of precise sums overshoot.",
     "honesty.py",
 )
 GRAM_ROWS = Price(
     "Gram row",
     "all together",
-    (Case("they would not be noise", _selects_and_gram_rows, Abundant(0.03, -0.015)),),
+    (Case("they would not be noise", selects_and_gram_rows, Abundant(0.03, -0.015)),),
     "Early effects of correlated features need their second moments.",
     "accuracy.py",
 )
@@ -242,8 +256,12 @@ SLOPE = Price(
 RESIDUAL_SCALE = Price(
     "residual scale",
     "each feature",
-    (Case("always", always, Share(100, 0.001, 0.003)),),
-    "Where residuals are clipped; fractions refine it.",
+    (
+        Case("people with several rows", several_rows, Share(200, 0.001, 0.03)),
+        Case("otherwise", always, Share(100, 0.001, 0.003)),
+    ),
+    "Where residuals are clipped; fractions refine it, unless it is far off. Where a count says less than a sum of "
+    "rows it is worth more: 200 = (4 (log 47 + 6))^2 / 8 keeps it from the ends of its grid of 47 points.",
     "accuracy.py",
 )
 EARLY_GRADIENTS = Price(
@@ -265,7 +283,7 @@ GRAM_MATRIX = Price(
     "Gram matrix",
     "once",
     (
-        Case("features selected, with Gram rows", _selects_and_gram_rows, Scarce(0.02, 0.02, 400)),
+        Case("features selected, with Gram rows", selects_and_gram_rows, Scarce(0.02, 0.02, 400)),
         Case("features selected, without", decisions.selects, Scarce(0.03, 0.02, 400)),
         Case("all features taken", takes_all, Fixed(0.06)),
     ),
@@ -283,7 +301,7 @@ JACOBIAN = Price(
     "Jacobian",
     "once",
     (
-        Case("features selected, and it is not noise", _selects_and_sandwich, Fixed(0.02)),
+        Case("features selected, and it is not noise", selects_and_sandwich, Fixed(0.02)),
         Case("all features taken, and it is not noise", decisions.releases_sandwich, Fixed(0.08)),
     ),
     "Standard errors rest on it, and the last estimate.",
@@ -293,7 +311,7 @@ SCORE_VARIANCE = Price(
     "score variance",
     "once",
     (
-        Case("features selected, and it is not noise", _selects_and_sandwich, Fixed(0.01)),
+        Case("features selected, and it is not noise", selects_and_sandwich, Fixed(0.01)),
         Case("all features taken, and it is not noise", decisions.releases_sandwich, Fixed(0.04)),
     ),
     "Standard errors rest on it.",
@@ -318,7 +336,9 @@ CALIBRATION = Price(
     "calibration",
     "once",
     (
-        Case("all features taken, with an intercept", _calibrates_all, Share(3000, 0.04, 0.09, unknown_per_N2=5000)),
+        Case("no feature looked at", constant_alone, Fixed(0.3)),
+        Case("tiny tables, with an intercept", tiny_with_intercept, Share(2500, 0.09, 0.25)),
+        Case("all features taken, with an intercept", calibrates_all, Share(3000, 0.04, 0.09, unknown_per_N2=5000)),
         Case("with an intercept", with_intercept, Share(1000, 0.01, 0.09, unknown_per_N2=5000)),
     ),
     "In a small table a constant that is off by .14 standard deviations costs 2 % of the mean's error. With all "
@@ -328,7 +348,10 @@ CALIBRATION = Price(
 RESIDUAL_MEDIAN = Price(
     "residual median",
     "once",
-    (Case("with an intercept", with_intercept, Share(1000, 0.002, 0.03)),),
+    (
+        Case("no feature looked at", constant_alone, Fixed(0.08)),
+        Case("with an intercept", with_intercept, Share(1000, 0.002, 0.03)),
+    ),
     "Predictions of a median.",
     "honesty.py",
 )

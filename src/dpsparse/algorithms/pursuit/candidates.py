@@ -15,10 +15,13 @@ A category by whether it is above its threshold also counts for its variable: S_
 its score is the mean of its own and of sum_l |S_l|, the best that any division of the levels in two would have, less
 what many levels have by chance. So does a number times a category, whose level l holds the sum of residuals where the
 number is above its threshold, less that where it is not.
+
+Which features come with a selected one, those of a variable that has several, follows from releases about the table.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -26,7 +29,7 @@ from numpy.typing import NDArray
 
 from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit.facts import PublicFacts
-from dpsparse.algorithms.pursuit.feature_groups import ALONE, Companions
+from dpsparse.algorithms.pursuit.feature_unit import FeatureUnit
 from dpsparse.algorithms.pursuit.pursuit_constants import ABOVE_SPLIT, BETWEEN_0_AND_1, SIGN
 from dpsparse.algorithms.pursuit.state import State
 from dpsparse.data.public_units import PublicUnits
@@ -35,25 +38,88 @@ from dpsparse.engine.protocols import OnProgress, Rows, Session
 from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer
 
 
+@dataclass(frozen=True)
+class Companions:
+    """The features that come with a selected one: other categories of a variable, and whether it is missing.
+
+    With a number times a category come the same number times the other categories, the number and the categories, so
+    that it says how an effect differs, and with a part of a spline the other parts.
+
+    `features`: those of each feature, the most common first, from releases about the table.
+    `shares`: the share of records that have each one, about, from the same releases.
+    `unsure`: those of which noise does not tell whether any record has them.
+    `groups`: the features of variables that have several and are selected as a whole: no record has two of them.
+    `products`: the same of numbers times categories: a record is missing in all of them but one.
+    `numbers`: for a number that is multiplied by categories, and for each of these products, the place of the number:
+      they have one centre, and one threshold.
+    `units`: public centres and scales of numbers that come with others.
+    """
+
+    features: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    shares: Mapping[int, float] = field(default_factory=dict)
+    unsure: frozenset[int] = frozenset()
+    groups: Sequence[Sequence[int]] = ()
+    products: Sequence[Sequence[int]] = ()
+    numbers: Mapping[int, int] = field(default_factory=dict)
+    units: Mapping[int, tuple[float, float]] = field(default_factory=dict)
+
+    def of(self, features: Iterable[int]) -> list[int]:
+        """The features that come with some selected ones, without these."""
+        selected = list(features)
+        coming = (each for feature in selected for each in self.features.get(feature, ()))
+        return [each for each in dict.fromkeys(coming) if each not in selected]
+
+    def chance(self, group: Sequence[int]) -> float:
+        """How much further sums of signs over the levels of a group lie from 0 by chance than those of one feature.
+
+        In units of the square root of the number of records: the sum of the roots of the shares, less 1.
+        """
+        shares = [self.shares[feature] for feature in group]
+        rest = 0.0 if group[0] in self.numbers else max(0.0, 1 - sum(shares))
+        return max(0.0, sum(map(math.sqrt, (*shares, rest))) - 1)
+
+    def _same_number(self, feature: int, known: Mapping[int, FeatureUnit]) -> FeatureUnit:
+        """The unit of a selected feature of the same number: there is one where this feature comes with another."""
+        same = [unit for each, unit in known.items() if self.numbers.get(each) == self.numbers[feature]]
+        return next((unit for unit in same if not unit.astray), same[0])
+
+    def of_product(self, feature: int, unit: FeatureUnit, known: Mapping[int, FeatureUnit]) -> FeatureUnit:
+        """The unit of a selected feature, as it was learned; of a product, that of its number among its records.
+
+        Few pairs have two records of a category, so that its own releases tell less than those of the number, and than
+        the released share of the category.
+        """
+        is_product = self.numbers.get(feature, feature) != feature
+        return self.unit(feature, {**known, feature: unit}) if is_product else unit
+
+    def unit(self, feature: int, known: Mapping[int, FeatureUnit]) -> FeatureUnit:
+        """The centre and the scale of one of them, and how many pairs of records differ in it.
+
+        `known` are the units of the selected features: those of the same number share a centre.
+        """
+        if feature in self.units:
+            return FeatureUnit(*self.units[feature], learned=True)
+        share = self.shares.get(feature, 1.0)
+        if feature in self.numbers:
+            return self._same_number(feature, known).among(share)
+        differ = 2 * share * (1 - share)
+        return FeatureUnit(share, math.sqrt(share * (1 - share)), share=differ, least_share=differ, most_share=differ)
+
+
+# No feature comes with another.
+ALONE = Companions()
+
+
 class Candidates:
     """The candidates of one pursuit.
 
-    Parameters
-    ----------
-    rows : Rows
-        The data.
-    facts : PublicFacts
-        What decides which candidates there are.
-    units : PublicUnits
-        Public centres and scales of the features, where they are given.
-    binary : ndarray of bool or None
-        Which features are 0/1 by construction, and never missing; None for no such feature.
-    may_be_missing : ndarray of bool or None
-        Of which features "it is missing" is a candidate, where cells may be missing; None for all.
-    among : ndarray of int or None
-        The features that may be selected, where these are not all.
-    same_split : mapping of int to int or None
-        Features that have the threshold of another one: numbers times categories have that of the number.
+    `rows`: the data.
+    `facts`: what decides which candidates there are.
+    `units`: public centres and scales of the features, where they are given.
+    `binary`: which features are 0/1 by construction, and never missing; None for no such feature.
+    `may_be_missing`: of which features "it is missing" is a candidate, where cells may be missing; None for all.
+    `among`: the features that may be selected, where these are not all.
+    `same_split`: features that have the threshold of another one: numbers times categories have that of the number.
     """
 
     def __init__(
@@ -148,16 +214,10 @@ class Candidates:
 class OpenCandidates:
     """The candidates in sessions on the records and on the differences of pairs; they can be scored.
 
-    Parameters
-    ----------
-    facts : PublicFacts
-        What decides where residuals are clipped.
-    records, pairs : Session
-        On the records, and on the differences of pairs.
-    features : ndarray of int
-        Which feature each candidate is, a row for each way to see them; that of pairs is the last.
-    can_be : ndarray of bool of the same shape
-        Which of them are candidates.
+    `facts`: what decides where residuals are clipped.
+    `records`, `pairs`: on the records, and on the differences of pairs.
+    `features`: which feature each candidate is, a row for each way to see them; that of pairs is the last.
+    `can_be` (ndarray of bool of the same shape): which of them are candidates.
     """
 
     def __init__(

@@ -4,9 +4,10 @@ Shares are of the pursuit's rho, as in `budget`. The step to the estimand's esti
 `reference_budget`.
 """
 
-from dpsparse.algorithms.pursuit.budget import Case, Price, always
+from dpsparse.algorithms.pursuit.budget import Case, Price
 from dpsparse.algorithms.pursuit.decisions import reliable_columns
 from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.price_cases import always
 from dpsparse.algorithms.pursuit.shares import Fixed, Share
 
 # The share of rho that the pursuit has, before the step to the estimand's estimator: where features are selected, where

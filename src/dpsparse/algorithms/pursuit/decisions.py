@@ -1,7 +1,9 @@
 """Which steps and releases a fit of some public facts has: one function a decision, with its reason.
 
 N = n sqrt(rho) is the size of a table as privacy sees it: at a share s of rho a count is known to n / (N sqrt(2 s)),
-and a quantile on a grid needs a share in proportion to 1 / N^2. N decides most of what follows. The thresholds are in
+and a quantile on a grid needs a share in proportion to 1 / N^2. N decides most of what follows. Where people have
+several rows, n is their number: scores, in which rows add up, have the noise of a larger table (`PublicFacts.size`),
+and counts, quantiles and means over people do not (`PublicFacts.counted_size`). The thresholds are in
 `pursuit_constants`, each with what set it.
 """
 
@@ -70,12 +72,40 @@ def n_picks(facts: PublicFacts) -> int:
         return n_picks(facts.of_units)
     affordable = facts.known or facts.size >= c.SPARE_FROM
     spare = c.SPARE_PICKS if affordable and facts.family.scaled is not None else 0
-    return min(facts.sparsity + spare, facts.n_candidates)
+    return min(facts.sparsity + spare, facts.n_candidates, most_features(facts))
+
+
+def tiny(facts: PublicFacts) -> bool:
+    """Whether units are unknown and the table is so small that a few features are all that it can tell of.
+
+    Even sure effects must show in the gain there: they are more often wrong.
+    """
+    return facts.size < c.TINY and not facts.known and facts.family.scaled is not None
+
+
+def most_features(facts: PublicFacts) -> int:
+    """The most features whose units can be learned beside all else; without an intercept something must be left to fit.
+
+    All of them where units are public, and where this fit does not pay for them.
+
+    Examples
+    --------
+    >>> from dpsparse.algorithms.pursuit.decisions import most_features
+    >>> from dpsparse.algorithms.pursuit.facts import PublicFacts
+    >>> [most_features(PublicFacts(n, 20, 8, 0.0025, units_known="none")) for n in (1_000, 1_400, 2_800, 5_000)]
+    [0, 1, 5, 20]
+    """
+    if not tiny(facts) or facts.sharing is not None:
+        return facts.n_candidates
+    affordable = (facts.size / c.LEAST_SIZE) ** 2
+    if facts.n_candidates <= min(facts.sparsity, c.TAKEN_FOR_ONE * affordable):
+        return facts.n_candidates
+    return max(int(affordable), 0 if facts.fit_intercept else 1)
 
 
 def selects(facts: PublicFacts) -> bool:
-    """Whether features are selected; otherwise all are taken in order."""
-    return facts.n_candidates > n_picks(facts)
+    """Whether features are selected; otherwise all are taken in order. Of none there is nothing to take."""
+    return facts.n_candidates > n_picks(facts) or not looks_at_features(facts)
 
 
 def features_pay(facts: PublicFacts) -> bool:
@@ -83,12 +113,22 @@ def features_pay(facts: PublicFacts) -> bool:
     return facts.known or facts.size >= c.LEAST_SIZE
 
 
+def n_for_features(facts: PublicFacts) -> int:
+    """From how many records on they can, about: a multiple of ten."""
+    return c.TEN * math.ceil(facts.n * c.LEAST_SIZE / facts.size / c.TEN)
+
+
+def looks_at_features(facts: PublicFacts) -> bool:
+    """Whether anything is released about features; otherwise all of the budget is for the response's level."""
+    return n_picks(facts) > 0
+
+
 # --- how candidates are seen
 
 
 def noise_to_signal(facts: PublicFacts) -> float:
     """How much noise a pick sees against its signal: log d sqrt(s) / (n sqrt(rho))."""
-    return max(1.0, math.log(facts.width)) * math.sqrt(facts.sparsity) / facts.size
+    return max(1.0, math.log(max(1, facts.width))) * math.sqrt(facts.sparsity) / facts.size
 
 
 def clip_bound(facts: PublicFacts) -> float:
@@ -99,22 +139,32 @@ def clip_bound(facts: PublicFacts) -> float:
 
 def selects_without_units(facts: PublicFacts) -> bool:
     """Whether features are selected whose units are not known yet."""
-    return selects(facts) and not (facts.known or facts.takes_over_units)
+    return selects(facts) and looks_at_features(facts) and not (facts.known or facts.takes_over_units)
+
+
+def compares_pairs_alone(facts: PublicFacts) -> bool:
+    """Whether features of people with several rows are selected in unknown units by their pairs and by nothing else.
+
+    All rows of two people meet in a pair, and add up. Splits count people; and sums by thresholds would take a level of
+    the residuals that is known as well as sums over rows are, where its mean over people is not: features far from
+    their threshold were selected by its noise. Set by `people.py`. Yes/no responses and counts keep their splits.
+    """
+    return facts.rows.many and selects_without_units(facts) and facts.family.scaled is not None
 
 
 def split_nats(facts: PublicFacts) -> float:
     """By how many nats an even split of a feature leads a useless one; where all are 0/1, none needs one."""
     scaled = facts.family.scaled is not None
     cheap, most = (c.SPLITS_CHEAP, c.MOST_NATS) if scaled else (c.BOUNDED_SPLITS_CHEAP, c.BOUNDED_MOST_NATS)
-    return clip(facts.size * math.sqrt(cheap / (2 * max(1, facts.n_split))), c.LEAST_NATS, most)
+    return clip(facts.counted_size * math.sqrt(cheap / (2 * max(1, facts.n_split))), c.LEAST_NATS, most)
 
 
 def splits_share(facts: PublicFacts) -> float:
     """The share of rho of one balanced split for every feature; 0 where it is too much."""
     possible = selects_without_units(facts) and 0 < facts.n_split <= c.WIDE
-    if not possible:
+    if not possible or compares_pairs_alone(facts):
         return 0.0
-    share = 2 * split_nats(facts) ** 2 * facts.n_split / facts.size**2
+    share = 2 * split_nats(facts) ** 2 * facts.n_split / facts.counted_size**2
     most = c.BOUNDED_SPLITS_SHARE if facts.family.scaled is None else c.SPLITS_SHARE
     return share if share <= most else 0.0
 
@@ -132,7 +182,8 @@ def compares_pairs(facts: PublicFacts) -> bool:
 
 def compares_thresholds(facts: PublicFacts) -> bool:
     """Whether "x is above its split" is a candidate: beside the pairs, or at the median of a released unit."""
-    beside_pairs = selects_without_units(facts) and (facts.size >= c.THRESHOLDS_FROM or splits_share(facts) > 0)
+    worthwhile = facts.counted_size >= c.THRESHOLDS_FROM or splits_share(facts) > 0
+    beside_pairs = selects_without_units(facts) and not compares_pairs_alone(facts) and worthwhile
     return beside_pairs or (facts.takes_over_units and selects(facts))
 
 
@@ -156,14 +207,14 @@ def learns_units(facts: PublicFacts) -> bool:
     """
     shared = facts.of_units
     many = max(1.0, n_picks(shared) / c.CHECKED_AT_ONCE)
-    return not facts.known or facts.missing or shared.size >= many * c.CHECK_UNITS_FROM
+    return not facts.known or facts.missing or shared.counted_size >= many * c.CHECK_UNITS_FROM
 
 
 def tail_of_units(facts: PublicFacts) -> int | None:
     """A feature's scale looks at where one in this many of its differences lies beyond; None where at no tail."""
-    if not learns_units(facts) or facts.size < c.TAIL_FROM:
+    if not learns_units(facts) or facts.counted_size < c.TAIL_FROM:
         return None
-    return c.TAIL if facts.size < c.FAR_TAIL_FROM else c.FAR_TAIL
+    return c.TAIL if facts.counted_size < c.FAR_TAIL_FROM else c.FAR_TAIL
 
 
 def learns_tails(facts: PublicFacts) -> bool:
@@ -178,23 +229,24 @@ def learns_centers(facts: PublicFacts) -> bool:
 
 def learns_means(facts: PublicFacts) -> bool:
     """Whether a selected feature's mean and square are released: one wrong centre would spoil all effects."""
-    return learns_units(facts) and facts.size >= c.LEAST_SIZE and facts.fit_intercept
+    enough = facts.counted_size >= c.MEANS_FROM or (tiny(facts) and features_pay(facts))
+    return learns_units(facts) and enough and facts.fit_intercept
 
 
 def starts_from_slopes(facts: PublicFacts) -> bool:
     """Whether an effect starts from the slopes of pairs: effects of many noise units arrive this way alone."""
-    return facts.size >= (c.SLOPES_FROM_KNOWN if facts.known else c.SLOPES_FROM_UNKNOWN)
+    return facts.counted_size >= (c.SLOPES_FROM_KNOWN if facts.known else c.SLOPES_FROM_UNKNOWN)
 
 
 def starts_from_slopes_again(facts: PublicFacts) -> bool:
     """Whether it starts so a second time, once all features are selected."""
-    return facts.size >= c.SECOND_SLOPES_FROM and not facts.known
+    return facts.counted_size >= c.SECOND_SLOPES_FROM and not facts.known
 
 
 def releases_gram_rows(facts: PublicFacts) -> bool:
     """Whether the newest feature's second moments are released at once, where the budget allows useful ones."""
     share = math.sqrt(c.GRAM_ROW_SHARE / (facts.sparsity + 1))
-    noise = c.GRAM_ROW_RISE * math.sqrt(facts.sparsity) / (facts.size * share)
+    noise = c.GRAM_ROW_RISE * math.sqrt(facts.sparsity) / (facts.counted_size * share)
     return noise <= c.MOST_GRAM_ROW_NOISE and n_picks(facts) > 1
 
 
@@ -243,7 +295,7 @@ def outer_bound(facts: PublicFacts) -> float:
 
 def rescales_steps(facts: PublicFacts) -> bool:
     """Whether the residual scale is released again between steps, where all features are taken."""
-    return facts.size >= c.RESCALES_FROM
+    return facts.counted_size >= c.RESCALES_FROM
 
 
 def starts_steps_from_slopes(facts: PublicFacts) -> bool:
@@ -253,17 +305,17 @@ def starts_steps_from_slopes(facts: PublicFacts) -> bool:
 
 def calibrates(facts: PublicFacts) -> bool:
     """Whether the slope of residuals on predictions is released with their mean: in small tables it is noise."""
-    return facts.size >= c.CALIBRATE_FROM
+    return facts.counted_size >= c.CALIBRATE_FROM
+
+
+def expects_normal_tails(facts: PublicFacts) -> bool:
+    """Whether the range of responses is looked for near a normal law's: in small tables noise would choose it."""
+    return tiny(facts) and facts.size < c.NORMAL_UNTIL
 
 
 def tail_of_responses(facts: PublicFacts) -> int:
     """One response in this many lies beyond the range of predictions: fewer in larger tables."""
-    return c.OUTSIDE if facts.size < c.FAR_FROM else c.FAR_OUTSIDE
-
-
-def checks_sure_effects(facts: PublicFacts) -> bool:
-    """Whether even sure effects must show in the gain: in tiny tables in unknown units they are more often wrong."""
-    return facts.size < c.TINY and not facts.known
+    return c.OUTSIDE if facts.counted_size < c.FAR_FROM else c.FAR_OUTSIDE
 
 
 def reaches_reference(facts: PublicFacts) -> bool:

@@ -4,7 +4,7 @@ Which releases a fit of these facts makes is decided in `decisions`, what each o
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
@@ -19,28 +19,17 @@ Known = Literal["all", "some", "none"]
 class PublicFacts:
     """Public numbers, which everything that a fit does follows from.
 
-    Parameters
-    ----------
-    n, d, sparsity : int
-        People, features, features in the result. Each of n records is a person, unless they have several.
-    rho : float
-        What a record may cost by zCDP.
-    units_known : {"all", "some", "none"}
-        Of which features centre and scale are public.
-    center_known, scale_known : bool
-        Whether the response's centre and scale are public.
-    fit_intercept : bool
-        Whether there is an intercept.
-    missing : bool
-        Whether features and responses may be missing.
-    most_splits : int or None
-        How many features may need a split, where that is not d: those of a raw table that are not 0/1.
-    sharing : Sharing or None
-        The units that this fit has in common with others, where it has.
-    family : Family
-        What a response is.
-    rows : RowsPerPerson
-        How many rows a person has.
+    `n`, `d`, `sparsity`: people, features, features in the result. Each of n records is a person, unless they have
+      several.
+    `rho`: what a record may cost by zCDP.
+    `units_known`: of which features centre and scale are public.
+    `center_known`, `scale_known`: whether the response's centre and scale are public.
+    `fit_intercept`: whether there is an intercept.
+    `missing`: whether features and responses may be missing.
+    `most_splits`: how many features may need a split, where that is not d: those of a raw table that are not 0/1.
+    `sharing`: the units that this fit has in common with others, where it has.
+    `family`: what a response is.
+    `rows`: how many rows a person has.
     """
 
     n: int
@@ -66,9 +55,9 @@ class PublicFacts:
         return self.rows.root * self.n * math.sqrt(self.rho)
 
     @cached_property
-    def counted(self) -> "PublicFacts":
-        """The same for releases that count people, to which one row of each is all there is."""
-        return replace(self, rows=ONE_ROW) if self.rows.many else self
+    def counted_size(self) -> float:
+        """The same for counts, quantiles and means: one row of each person, or their mean, is all there is to them."""
+        return self.n * math.sqrt(self.rho)
 
     @property
     def scaled(self) -> Scaled:
@@ -127,13 +116,9 @@ class PublicFacts:
 class Sharing:
     """Units that several fits on the same records have in common: one leads and releases them, the others follow.
 
-    Parameters
-    ----------
-    facts : PublicFacts
-        Those by which the shared releases are decided and priced. The fits themselves do not pay for them.
-    n_selectable : int or None
-        The most features that a fit which follows may select: those with public or released units. None for the fit
-        that leads.
+    `facts`: those by which the shared releases are decided and priced. The fits themselves do not pay for them.
+    `n_selectable`: the most features that a fit which follows may select: those with public or released units. None for
+      the fit that leads.
     """
 
     facts: PublicFacts

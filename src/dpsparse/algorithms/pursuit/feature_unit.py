@@ -19,26 +19,15 @@ from dpsparse.inference.inference_constants import NORMAL_DIFFERENCE
 class FeatureUnit:
     """Centre and scale of a feature; each release gives a refined one.
 
-    Parameters
-    ----------
-    center, scale : float
-        What is known so far; 0 and 1 before anything is.
-    center_known, scale_known : bool
-        Whether they were public.
-    size : float
-        The typical size of the differences that are not 0.
-    second_moment : float
-        The expected mean square of (x - center) / scale.
-    share, least_share, most_share : float
-        The share of pairs that differ, and confidence bounds on it.
-    constant : bool
-        Whether so few pairs differ that the feature counts as constant.
-    astray : bool
-        Whether noise chose its size or its centre.
-    median : float
-        Where the median lies, in scales from the centre.
-    learned : bool
-        Whether a release has changed centre or scale.
+    `center`, `scale`: what is known so far; 0 and 1 before anything is.
+    `center_known`, `scale_known`: whether they were public.
+    `size`: the typical size of the differences that are not 0.
+    `second_moment`: the expected mean square of (x - center) / scale.
+    `share`, `least_share`, `most_share`: the share of pairs that differ, and confidence bounds on it.
+    `constant`: whether so few pairs differ that the feature counts as constant.
+    `astray`: whether noise chose its size or its centre.
+    `median`: where the median lies, in scales from the centre.
+    `learned`: whether a release has changed centre or scale.
     """
 
     center: float = 0.0

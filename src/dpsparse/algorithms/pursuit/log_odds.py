@@ -1,28 +1,38 @@
 """How a state takes in steps of Newton's: functions of a state, releases and public numbers, as in `updates`."""
 
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
+from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.state import Conclusion, State
 from dpsparse.algorithms.pursuit.updates import rare
 from dpsparse.inference.one_step import OneStep
+from dpsparse.inference.scores_together import SlopeAt, Together
 from dpsparse.inference.shrinkage import shrunk
 from dpsparse.inference.spread import averaged
 
-# Effects, and the precision of the evidence for them: all but the prior's.
-Filtered: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+def row_moments(state: State) -> NDArray[np.float64]:
+    """Second moments of the kept columns: released ones, or 1 for each in its unit."""
+    if not state.moments.noise:
+        return np.eye(len(state.kept))
+    return np.asarray(state.moments.gram[np.ix_(state.kept, state.kept)])
 
 
 def prior_precision(state: State) -> NDArray[np.float64]:
-    """The prior's precision of the kept columns' effects: the more of them there are, the smaller they are."""
+    """The prior's precision of the kept columns' effects: the more of them there are, the smaller they are.
+
+    Effects are for a standard deviation of a feature, as far as a release tells it.
+    """
     constants, k = state.constants, len(state.kept)
     spread = min(c.EFFECT_SPREAD, c.EFFECTS_SPREAD / np.sqrt(max(1, k - constants)))
-    return np.diag(np.append(np.full(constants, c.CONSTANT_SPREAD**-2), np.full(k - constants, spread**-2)))
+    of_features = np.diagonal(row_moments(state))[constants:] * spread**-2
+    return np.diag(np.append(np.full(constants, c.CONSTANT_SPREAD**-2), of_features))
 
 
 def evidence_so_far(state: State) -> NDArray[np.float64]:
@@ -46,14 +56,9 @@ def drifted(evidence: NDArray[np.float64], constants: int) -> NDArray[np.float64
 class Spread:
     """How predicted log odds spread, by second moments of rows.
 
-    Parameters
-    ----------
-    means : ndarray
-        Those of the features.
-    middle, of_features : float
-        The mean of the log odds, from the centre's, and what the features add to it.
-    deviation : float
-        Their standard deviation.
+    `means`: those of the features.
+    `middle`, `of_features`: the mean of the log odds, from the centre's, and what the features add to it.
+    `deviation`: their standard deviation.
     """
 
     means: NDArray[np.float64]
@@ -66,6 +71,13 @@ class Spread:
         """How far from the centre they may lie."""
         return float(abs(self.middle) + c.ODDS_REACH * self.deviation) / c.REACH
 
+    def slopes(self, center: float, bound: float) -> NDArray[np.float64]:
+        """The weights of `LINE_POINTS` in a mean of slopes, if log odds are normal and residuals have this bound."""
+        law = np.exp(-(c.LINE_POINTS**2) / 2)
+        probabilities = expit(center + self.middle + self.deviation * c.LINE_POINTS)
+        weights = np.minimum(1.0, bound / np.maximum(probabilities, 1 - probabilities))
+        return np.asarray(law / law.sum() * weights * probabilities * (1 - probabilities))
+
 
 def spread_of(effects: NDArray[np.float64], moments: NDArray[np.float64], constants: int) -> Spread:
     """The spread of the log odds of some effects; the first `constants` columns are the constant."""
@@ -75,6 +87,15 @@ def spread_of(effects: NDArray[np.float64], moments: NDArray[np.float64], consta
     added = float(means @ of_features)
     deviation = float(np.sqrt(max(float(of_features @ spread @ of_features), 0.0)))
     return Spread(means, float(effects[:constants].sum() + added), added, deviation)
+
+
+def slope_at(center: float, moments: NDArray[np.float64], constants: int) -> SlopeAt:
+    """The mean slope as a function of effects and the bound of residuals, from second moments of rows."""
+
+    def slope(effects: NDArray[np.float64], bound: float) -> float:
+        return float(spread_of(effects, moments, constants).slopes(center, bound).sum())
+
+    return slope
 
 
 def without_columns(state: State, out: NDArray[np.bool_]) -> State:
@@ -88,35 +109,46 @@ def without_columns(state: State, out: NDArray[np.bool_]) -> State:
 
 
 def concluded(state: State) -> State:
-    """What a row of Newton steps concludes by itself: effects averaged over all spreads that they may have.
+    """What a row of steps on all columns concludes by itself.
 
     There are too many columns for a step to the reference: no error of a single effect could be relied on.
     """
-    kept, evidence = state.kept, state.evidence.precision
-    precision = evidence + prior_precision(state)
-    mean = averaged(precision @ state.effects[kept], evidence, state.constants, c.CONSTANT_SPREAD)
-    covariance = np.asarray(np.linalg.inv(precision), dtype=np.float64)
-    step = OneStep(state.effects[kept], covariance, np.zeros(len(kept)), np.inf, noisy=True)
-    return _predicting(state, step, mean.effects, mean.of_nothing, state.moments.gram[np.ix_(kept, kept)])
+    found, kept = state.evidence.together, state.kept
+    assert found is not None, "no step was made"
+    covariance = np.asarray(np.linalg.inv(found.precision + prior_precision(state)), dtype=np.float64)
+    step = OneStep(found.effects, covariance, np.zeros(len(kept)), np.inf, noisy=True)
+    return _averaged(state, step, row_moments(state), found)
 
 
 def with_maximum(
-    state: State, facts: PublicFacts, step: OneStep, moments: NDArray[np.float64], filtered: Filtered
+    state: State, facts: PublicFacts, step: OneStep, moments: NDArray[np.float64], found: Together
 ) -> State:
-    """Take in the step to the maximum of the likelihood, and what a prior makes of the same mean score.
+    """Take in the step to the maximum of the likelihood, second moments of rows, and what all mean scores tell.
 
-    Predictions follow the latter, shrunk by their errors, and by how likely it is that no feature has an effect: a
-    verdict would make all of them a constant where each single effect is in doubt. The constant is what it is expected
-    to be beside the shrunk effects.
+    Predictions follow the latter. Effects of selected features are shrunk one by one by their errors, for some may have
+    been selected by noise, and by how likely it is that no feature has an effect. The constant is what it is expected
+    to be beside them.
     """
-    first, (best, evidence) = state.constants, filtered
-    precision = evidence + prior_precision(state)
-    errors = np.asarray(np.linalg.inv(precision), dtype=np.float64)
-    of_nothing = averaged(precision @ best, evidence, first, c.CONSTANT_SPREAD).of_nothing
+    if not decisions.selects(facts):
+        return _averaged(state, step, moments, found)
+    first, best = state.constants, found.effects
+    errors = np.asarray(np.linalg.inv(found.precision + prior_precision(state)), dtype=np.float64)
+    of_nothing = averaged(found.score, found.precision, first, c.CONSTANT_SPREAD).of_nothing
     effects = (1 - of_nothing) * shrunk(best[first:], errors[first:, first:], ~rare(state, facts))
     beyond = np.linalg.solve(errors[first:, first:], effects - best[first:])
     with_constant = np.append(best[:first] + errors[:first, first:] @ beyond, effects)
     return _predicting(state, step, with_constant, of_nothing, moments)
+
+
+def _averaged(state: State, step: OneStep, moments: NDArray[np.float64], found: Together) -> State:
+    """The last state with effects averaged over all spreads that they may have.
+
+    A verdict would make all of them a constant where each single effect is in doubt.
+    """
+    first = state.constants
+    units = np.diagonal(moments)[first:] ** -0.5
+    mean = averaged(found.score, found.precision, first, c.CONSTANT_SPREAD, units)
+    return _predicting(state, step, mean.effects, mean.of_nothing, moments)
 
 
 def _predicting(

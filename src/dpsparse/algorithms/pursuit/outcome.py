@@ -1,6 +1,7 @@
 """The result of a pursuit, from its last state: nothing here reads data."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,6 @@ from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.budget import BOUNDED_RANGE
 from dpsparse.algorithms.pursuit.facts import PublicFacts
-from dpsparse.algorithms.pursuit.response_count import ResponseCount
 from dpsparse.algorithms.pursuit.result import (
     NO_MEAN,
     NOTHING_EXPLAINED,
@@ -19,6 +19,7 @@ from dpsparse.algorithms.pursuit.result import (
     FeatureEffects,
     Predictions,
     PursuitResult,
+    ResponseCount,
     ResponseSummary,
 )
 from dpsparse.algorithms.pursuit.schedule import Schedule
@@ -29,6 +30,7 @@ from dpsparse.families.estimands import MEAN
 from dpsparse.inference.bias_aware import widened_errors
 from dpsparse.inference.inference_constants import INTERVAL_LEVEL
 from dpsparse.privacy import sensitivity
+from dpsparse.privacy.protection import of_people
 
 
 @dataclass(frozen=True)
@@ -144,14 +146,14 @@ def _count_of(state: State, facts: PublicFacts) -> ResponseCount | None:
 def problem_of(schedule: Schedule, state: State) -> Problem:
     """Why the scales were not learned."""
     facts, concluded = schedule.facts, state.concluded
-    n, words = facts.n, facts.family.words
+    n, words, said = facts.n, facts.family.words, _said(facts)
     if not response_is_safe(schedule, n):
-        return Problem(words.too_few_records.format(n=n))
+        return Problem(said(words.too_few_records).format(n=n))
     # Their number is noisy: where half of the records have a response, it says less than the public one.
     if state.n_records < n / 2 and not response_is_safe(schedule, state.n_records):
-        return Problem(words.too_few_responses.format(count=state.n_records, n=n))
+        return Problem(said(words.too_few_responses).format(count=state.n_records, n=n))
     if state.response.released.lost:
-        return Problem(words.too_few_records.format(n=n))
+        return Problem(said(words.too_few_records).format(n=n))
     if concluded.all_equal:
         return Problem(words.all_equal)
     if facts.family.scaled is None or (state.evidence.step is not None and facts.family.estimand == MEAN):
@@ -162,7 +164,7 @@ def problem_of(schedule: Schedule, state: State) -> Problem:
         cause = words.nearly_exact if nearly else words.most_equal
         return Problem(words.nothing_left.format(cause=cause), nearly_exact=nearly)
     if state.residual_scale >= c.AT_UPPER_END * facts.scaled.scale_range[1] * state.response_scale:
-        return Problem(words.astray)
+        return Problem(said(words.astray))
     return Problem()
 
 
@@ -203,4 +205,11 @@ def _why_nothing(state: State, facts: PublicFacts) -> str:
     if state.concluded.explains:
         return ""
     words = facts.family.words
-    return words.no_gain if decisions.features_pay(facts) else words.units_not_learned
+    if decisions.features_pay(facts):
+        return words.no_gain
+    return _said(facts)(words.units_not_learned).format(n=facts.n, needed=decisions.n_for_features(facts))
+
+
+def _said(facts: PublicFacts) -> Callable[[str], str]:
+    """How a sentence about records is said: of people, where they have several rows."""
+    return of_people if facts.rows.many else str

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from dpsparse.algorithms.progress import Progress, ProgressReporter
 from dpsparse.algorithms.pursuit import decisions
-from dpsparse.algorithms.pursuit.candidates import Candidates
-from dpsparse.algorithms.pursuit.feature_groups import Companions
+from dpsparse.algorithms.pursuit.candidates import Candidates, Companions
 from dpsparse.algorithms.pursuit.outcome import result_of
 from dpsparse.algorithms.pursuit.pursuit_data import Data
 from dpsparse.algorithms.pursuit.releases import Releases
@@ -36,33 +35,21 @@ class Pursuit:
     With an intercept the columns start with the constant 1. Without it features are not centred, unless their centres
     are public.
 
-    Parameters
-    ----------
-    rows : Rows
-        The data.
-    meter : Meter
-        The budget and the noise.
-    schedule : Schedule
-        The steps, and the price of every release.
-    units : PublicUnits
-        Public centres and scales of the features, where they are given.
-    binary : ndarray of bool or None
-        Which features are 0/1 by construction, and never missing; None for no such feature.
-    may_be_missing : ndarray of bool or None
-        Of which features "it is missing" is a feature too, where cells may be missing; None for all.
-    response_center, response_scale : float or None
-        Public centre and scale of the response; None to release them, or to take them over.
-    shared : SharedUnits or None
-        What this pursuit releases for others too, if it leads, or takes over from the one that led.
-    companions : Companions or None
-        The 0/1 features that come with a selected one.
-    unit_rows : Rows or None
-        The same records with more responses, where few have one here: units of features are learned from these.
-    check_finite : bool
-        Whether to raise ValueError, with a constant text, if a feature is not finite.
-    progress : callable or None
-        Called with the number of steps done, which may be a fraction, and the number of all steps; both depend on
-        public numbers alone.
+    `rows`: the data.
+    `meter`: the budget and the noise.
+    `schedule`: the steps, and the price of every release.
+    `units`: public centres and scales of the features, where they are given.
+    `binary`: which features are 0/1 by construction, and never missing; None for no such feature.
+    `may_be_missing`: of which features "it is missing" is a feature too, where cells may be missing; None for all.
+    `response_center`, `response_scale`: public centre and scale of the response; None to release them, or to take them
+      over.
+    `shared`: what this pursuit releases for others too, if it leads, or takes over from the one that led.
+    `companions`: the 0/1 features that come with a selected one.
+    `unit_rows`: the same records with more responses, where few have one here: units of features are learned from
+      these.
+    `check_finite`: whether to raise ValueError, with a constant text, if a feature is not finite.
+    `progress`: called with the number of steps done, which may be a fraction, and the number of all steps; both depend
+      on public numbers alone.
     """
 
     def __init__(

@@ -14,17 +14,19 @@ from numpy.typing import NDArray
 # One pick more than asked; the least significant is dropped after the first final gradient. In unknown units the budget
 # allows it from this N on.
 SPARE_PICKS, SPARE_FROM = 1, 300
-# Below this N nothing is predicted from features in unknown units.
-LEAST_SIZE = 100
+# Units that are not known cost a share in proportion to 1 / N^2 for each feature: of (N / LEAST_SIZE)^2 features they
+# can be learned beside a selection, and below this N of none, so that a constant is all there is to learn. Where no
+# selection costs anything, since all features are taken, of so many times as many. Set by `small_tables.py`.
+LEAST_SIZE, TAKEN_FOR_ONE = 60, 3
 # "auto" takes all features where there are at most this many in known units, or N is this many times their number;
 # otherwise it selects this many. Set by `real_tables.py`.
 MOST_TAKEN, RECORDS_A_FEATURE, MOST_SELECTED = 300, 12, 10
 # Of a table for which the step to a mean carries fewer columns it selects fewer, but this many at least. A variable of
 # a raw table has so many columns, about: categories come as wholes. Set by `answers.py --part auto`.
 FEW_SELECTED, COLUMNS_A_VARIABLE = 5, 3
-# For yes/no responses, whatever is known of the features, N must be this many times their number: slope moments of many
-# features are noise. Set by `classifiers.py`.
-RECORDS_A_LOG_ODDS = 24
+# For yes/no responses, whatever is known of the features, N must be this many times their number: at 16 all of 75
+# predict better than six selected ones on each of four tables, at 12 not on all. Set by `classifiers.py`.
+RECORDS_A_LOG_ODDS = 15
 # Otherwise it selects this many: ten predict no better, and fewer of them are significant. Set by `classifiers.py`.
 MOST_LOG_ODDS = 6
 
@@ -56,6 +58,10 @@ BETWEEN_0_AND_1 = 0.5
 # number N must be in proportion to them: each has less of the budget, and noise would move units that are right. Set by
 # `classifiers.py`.
 CHECK_UNITS_FROM, CHECKED_AT_ONCE = 1500, 10
+# From this N on a feature's mean is released; where few features share the budget, from `LEAST_SIZE` on.
+MEANS_FROM = 100
+# From this N on it has a share that makes it good to some hundredths of a scale.
+GOOD_MEANS_FROM = 350
 # From these N on a feature's scale looks at its upper tail: one difference in 5, and one in 10.
 TAIL_FROM, FAR_TAIL_FROM, TAIL, FAR_TAIL = 500, 1500, 5, 10
 # An effect starts from the slopes of pairs from this N on, in known units and in unknown ones; from the third on it
@@ -196,8 +202,8 @@ SURE_WEIGHT, LUMPED_WEIGHT, UNSURE_WEIGHT, WEIGHT_SPREAD = 1.0, 0.5, 0.2, 0.4
 # Below this weight the features explain nothing. Sure effects keep all of it, unless the slope is below that by this
 # many standard deviations: clips pull it below 1 where nothing is wrong.
 NO_WEIGHT, DOUBT = 0.25, 2.5
-# In tables smaller than this N, in unknown units, a sure effect is more often a wrong one: there the slope must not
-# be below 1 by this many standard deviations.
+# Tables smaller than this N are tiny, in unknown units: the budget does not allow any number of features, and a sure
+# effect is more often a wrong one, so that the slope must not be below 1 by this many standard deviations.
 TINY, TINY_DOUBT = 250, 1.5
 # Responses this many response scales from the centre are at it. A lump is this share of them there: a normal law has
 # .11, and a noisy share must exceed that by so many standard deviations. Beyond the last share nothing is off the lump.
@@ -253,7 +259,10 @@ FINE_SCALE_GRID = (0.2, 5, 60)
 # Points of the grid of residual scales.
 RESIDUAL_SCALE_POINTS = 47
 # How far a tenth of the responses lie from their centre, in response scales; 2.4 for a normal law. Quarters of octaves.
+# In unknown units below UNTIL a distance has a lead of a nat or two: there the prior is steeper. Set by
+# `small_tables.py`.
 NORMAL_TENTH, REACH_STEPS, REACH_LOSS, OCTAVE = 2.4, (-10, 45), 0.35, 4
+NORMAL_UNTIL, NORMAL_REACH_LOSS = 100, 1.0
 # Medians of residuals: that many steps of a twentieth of a scale either way.
 MEDIAN_STEPS, MEDIAN_STEP = 30, 20
 # How much nearer predictions are than a constant, in response scales: quarters of octaves.
@@ -267,8 +276,11 @@ SAFE_MEDIAN_NATS = 6
 
 # Where rows are clipped, in units of the root of their length. Set by `classifiers.py`.
 NEWTON_NORM = 1.1
-# The same for many columns: there noise is larger, and predictions alone are asked for. Set by `classifiers.py`.
+# The same where all columns have scores at once, whose noise grows with their number. Set by `classifiers.py`.
 MANY_NORM = 0.8
+# The power of their correlations that rows are multiplied by then: -1/2 would make them white. Set by
+# `classifiers.py`: white rows predict a little worse, and rows as they are, too.
+HALF_WHITE = -0.25
 # The prior's standard deviation, in log odds, of an effect for one scale of a feature, and of the constant about the
 # log odds of the share of yes. Set by `classifiers.py`.
 EFFECT_SPREAD, CONSTANT_SPREAD = 0.7, 1.0
@@ -287,9 +299,10 @@ CONSTANT_DRIFT = 0.3
 FULL_RESIDUALS_FROM, LEAST_LAST_BOUND = 4000, 0.8
 # How many steps there are where all features are taken: from no effects two are near the estimate, and three are at it.
 NEWTON_STEPS = 3
-# The same where these are too many for their slope moments: each step is shorter, and the next one sees what it left.
-# Set by `classifiers.py`: 4 and 8 predict a little worse.
-STEPS_OF_MANY = 6
+# How many mean scores there are where all features of a yes/no fit are taken: they count together, so that more of
+# them cost nothing, and each sees what second moments with noise left. Set by `classifiers.py`: 6 predict a little
+# worse, and 16 as well.
+SCORES_OF_ALL = 10
 # The line of log odds on predicted ones: how far both ends count, in standard deviations; how far the constant and the
 # factor of all effects may be off, as standard deviations; and the least that this factor becomes. Set by
 # `classifiers.py`.

@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from dpsparse.algorithms.progress import ProgressReporter
 from dpsparse.algorithms.pursuit import decisions, grids
-from dpsparse.algorithms.pursuit.candidates import Candidates, OpenCandidates
+from dpsparse.algorithms.pursuit.candidates import Candidates, Companions, OpenCandidates
 from dpsparse.algorithms.pursuit.facts import PublicFacts
-from dpsparse.algorithms.pursuit.feature_groups import Companions
 from dpsparse.algorithms.pursuit.feature_unit import FeatureUnit
-from dpsparse.algorithms.pursuit.quantiles import Counter
+from dpsparse.algorithms.pursuit.grids import Counter
 from dpsparse.data.public_units import PublicUnits
 from dpsparse.engine.protocols import Query, Rows, Session
 
@@ -22,28 +21,17 @@ from dpsparse.engine.protocols import Query, Rows, Session
 class Data:
     """The engine's view of a table during one fit.
 
-    Parameters
-    ----------
-    facts : PublicFacts
-        What decides which candidates there are.
-    candidates : Candidates
-        Of a selection.
-    units : PublicUnits
-        Public centres and scales of the features, where they are given.
-    taken_over : mapping of int to FeatureUnit
-        Units that another fit has released.
-    check_finite : bool
-        Whether to raise ValueError, with a constant text, if a feature is not finite.
-    reporter : ProgressReporter
-        Told of each long pass.
-    companions : Companions
-        The 0/1 features that come with a selected one.
-    unit_rows : Rows or None
-        The same records with more responses, by which units of features are learned; None for those of the fit.
-    opened : OpenCandidates or None
-        The candidates in sessions on the records and on the differences of pairs; None before the first pass.
-    split_counts : ndarray or None
-        What splits are made of, where these come before the first pass.
+    `facts`: what decides which candidates there are.
+    `candidates`: of a selection.
+    `units`: public centres and scales of the features, where they are given.
+    `taken_over`: units that another fit has released.
+    `check_finite`: whether to raise ValueError, with a constant text, if a feature is not finite.
+    `reporter`: told of each long pass.
+    `companions`: the 0/1 features that come with a selected one.
+    `unit_rows`: the same records with more responses, by which units of features are learned; None for those of the
+      fit.
+    `opened`: the candidates in sessions on the records and on the differences of pairs; None before the first pass.
+    `split_counts`: what splits are made of, where these come before the first pass.
     """
 
     facts: PublicFacts

@@ -7,8 +7,9 @@ than a twentieth, on the tables on which they were set (`benchmarks/answers.py -
 import math
 
 from dpsparse.algorithms.pursuit import counts_budget, decisions, newton_budget
-from dpsparse.algorithms.pursuit.budget import Case, Price, always
+from dpsparse.algorithms.pursuit.budget import Case, Price
 from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.price_cases import always
 from dpsparse.algorithms.pursuit.shares import Fixed
 
 
@@ -21,8 +22,8 @@ def _are_amounts(facts: PublicFacts) -> bool:
 
 
 # The share of rho that a pursuit has where a step follows it: where features are selected, and where all are taken. A
-# selection needs more, and so do typical effects, which the pursuit estimates too. Set by `answers.py` and by
-# `accuracy.py`.
+# selection needs more, and so do typical effects, which the pursuit estimates too. Pairs of people select on less
+# signal: they have as much as typical effects. Set by `answers.py`, `accuracy.py` and `people.py`.
 PURSUIT_SELECTS, PURSUIT_TAKES_ALL = 0.35, 0.14
 TYPICAL_PURSUIT_SELECTS, TYPICAL_PURSUIT_TAKES_ALL = 0.6, 0.3
 
@@ -36,7 +37,7 @@ def pursuit_share(facts: PublicFacts) -> float:
     if not decisions.reaches_reference(facts):
         return 1.0
     if facts.n_candidates > facts.sparsity:
-        return TYPICAL_PURSUIT_SELECTS if _clips_residuals(facts) else PURSUIT_SELECTS
+        return TYPICAL_PURSUIT_SELECTS if _clips_residuals(facts) or facts.rows.many else PURSUIT_SELECTS
     return TYPICAL_PURSUIT_TAKES_ALL if _clips_residuals(facts) else PURSUIT_TAKES_ALL
 
 

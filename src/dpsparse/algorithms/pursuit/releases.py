@@ -1,36 +1,92 @@
-"""Releases of a pursuit in its own units: each takes a slot and exact integer sums, and gives a noisy number."""
+"""Releases of a pursuit, planned and made.
+
+A step plans a release, which becomes a slot of the commitment once all prices are known. Made in a pursuit's own units,
+it takes its slot and exact integer sums, and gives a noisy number.
+"""
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsparse.algorithms.pursuit.grids import Grid
-from dpsparse.algorithms.pursuit.planned import Planned
-from dpsparse.algorithms.pursuit.quantiles import Counter, Tally, Window
+from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.grids import Counter, Grid, Tally, Window
+from dpsparse.algorithms.pursuit.pursuit_constants import LEAST_NUMBERS
+from dpsparse.algorithms.pursuit.shares import Fixed, Formula
 from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS
 from dpsparse.engine.vector_sums import GRAM_LEVELS, VECTOR_LEVELS
 from dpsparse.inference.matrices import NoisyMatrix
 from dpsparse.privacy import sensitivity
 from dpsparse.privacy.accounting.meter import Meter
-from dpsparse.privacy.accounting.release import RepeatedPicks, Slot
+from dpsparse.privacy.accounting.release import (
+    ExponentialMechanism,
+    GaussianMechanism,
+    Mechanism,
+    RepeatedPicks,
+    Slot,
+)
 from dpsparse.privacy.mechanisms.gaussian import release_gram, release_vector
 from dpsparse.privacy.mechanisms.quantile import prior_levels, release_point
 from dpsparse.privacy.mechanisms.selection import exponential_pick, exponential_picks
+
+NOTHING = Fixed(0.0)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A release that a step will make, or skip.
+
+    `name`: its name in the record of a fit.
+    `share`: its share of rho; 0 where it is not made.
+    `mechanism`: Gaussian noise on a vector; one pick by the exponential mechanism; one for each feature.
+    `is_final`: whether it is one of the releases that share what all others leave.
+    `extra`: the part that it has of what is left, beside its share.
+    `about_units`: whether it tells a unit, of the response or of a feature: several fits can have it in common.
+    `of_reference`: whether its share is of what the step to the reference estimator may cost, beside rho.
+    `of_whole`: whether its share is of both together: people read it, and it needs no more where a step follows.
+    `numbers`: the most numbers that it draws, where these are more than a matrix of the selected features has.
+    """
+
+    name: str
+    share: float
+    mechanism: Literal["noise", "pick", "picks"] = "noise"
+    is_final: bool = False
+    extra: Formula = NOTHING
+    about_units: bool = False
+    of_reference: bool = False
+    of_whole: bool = False
+    numbers: int = LEAST_NUMBERS
+
+    def slot(self, rho: float, n_picks: int, n_split: int) -> Slot:
+        """The slot of this release at a price, in a fit that selects `n_picks` features and may split `n_split`."""
+        return Slot(self.name, self._priced(rho, n_picks, n_split))
+
+    def _priced(self, rho: float, n_picks: int, n_split: int) -> Mechanism:
+        if self.mechanism == "picks":
+            return RepeatedPicks(rho, count=n_split)
+        if self.mechanism == "pick":
+            return ExponentialMechanism(rho)
+        # The coarsest noise and the most numbers: no released vector has fewer levels, no Gram matrix more entries, and
+        # a calibration has four.
+        k = n_picks + 1
+        scale, size = VECTOR_LEVELS / math.sqrt(2 * rho), max(k * (k + 1) // 2, self.numbers)
+        return GaussianMechanism.drawn(scale=scale, size=size, rho=rho)
+
+
+def of_unit(name: str, share: float, facts: PublicFacts, mechanism: Literal["noise", "pick"] = "pick") -> Planned:
+    """A release about a unit: a fit that shares units with others does not pay for it."""
+    return Planned(name, 0.0 if facts.sharing else share, mechanism, about_units=True)
 
 
 class Releases:
     """The mechanisms of a pursuit on one meter.
 
-    Parameters
-    ----------
-    meter : Meter
-        The budget and the noise.
-    n_records : int
-        The public number of rows.
-    slots : iterable of Slot
-        Those that the fit has committed to.
+    `meter`: the budget and the noise.
+    `n_records`: the public number of rows.
+    `slots`: those that the fit has committed to.
     """
 
     def __init__(self, meter: Meter, n_records: int, slots: Iterable[Slot] = ()) -> None:

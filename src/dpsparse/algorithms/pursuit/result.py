@@ -1,11 +1,56 @@
-"""What a pursuit releases, as the estimator needs it."""
+"""What a pursuit releases, as the estimator needs it; first the number of responses that are there and readable."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsparse.algorithms.pursuit.response_count import ResponseCount
+from dpsparse.algorithms.pursuit.pursuit_constants import RESPONSE_DEVIATIONS, SHORT_SHARE, TEN, TOO_SHORT_SHARE
+
+
+@dataclass(frozen=True)
+class ResponseCount:
+    """A noisy number of responses.
+
+    `number`: how many there are; all records where it is within noise of them.
+    `noise`: its standard deviation.
+    `n_records`: the public number of records.
+    `empty`: the released share of records whose response is an empty cell: left out on purpose, and not unreadable.
+
+    Examples
+    --------
+    >>> count = ResponseCount(24_683.2, 182.0, 28_155)
+    >>> str(count), count.is_short, count.is_too_short
+    ('about 24,700 of 28,155', True, False)
+    """
+
+    number: float
+    noise: float
+    n_records: int
+    empty: float = 0.0
+
+    def __str__(self) -> str:
+        if self.number >= self.n_records:
+            return f"as far as the noise lets one tell, all {self.n_records:,}"
+        # No digit that the noise alone decides.
+        digit = TEN ** max(0, math.floor(math.log10(max(self.noise, 1.0))))
+        return f"about {digit * round(self.number / digit):,} of {self.n_records:,}"
+
+    @property
+    def is_short(self) -> bool:
+        """Whether some could not be read, which must be said."""
+        return self._below(SHORT_SHARE)
+
+    @property
+    def is_too_short(self) -> bool:
+        """Whether most could not be read."""
+        return self._below(TOO_SHORT_SHARE)
+
+    def _below(self, share: float) -> bool:
+        given = (1 - self.empty) * self.n_records
+        return self.number < share * given and self.number < given - RESPONSE_DEVIATIONS * self.noise
+
 
 # Why a selected feature was left out: nearly all records have the same value, which the intercept stands for; or noise
 # chose its size or its centre.
@@ -47,22 +92,13 @@ class EstimatingEquation:
 class FeatureEffects:
     """Released effects of the selected features, in order of selection.
 
-    Parameters
-    ----------
-    support : ndarray of int
-        The features.
-    effects, shrunk_effects, standard_errors : ndarray
-        For a step of one `scale` of each.
-    covariance : ndarray
-        Of the effects; both errors may be larger by `decisions.caution`.
-    center, scale : ndarray
-        The features' units: public, or released.
-    mean : ndarray
-        How far their means are from their centres, in scales; 0 without an intercept.
-    learned : ndarray of bool
-        Whether a unit was released.
-    doubts : ndarray of str
-        Why a standard error cannot be relied on, one of `DOUBTS`; empty where it can.
+    `support`: the features.
+    `effects`, `shrunk_effects`, `standard_errors`: for a step of one `scale` of each.
+    `covariance`: of the effects; both errors may be larger by `decisions.caution`.
+    `center`, `scale`: the features' units: public, or released.
+    `mean`: how far their means are from their centres, in scales; 0 without an intercept.
+    `learned`: whether a unit was released.
+    `doubts`: why a standard error cannot be relied on, one of `DOUBTS`; empty where it can.
     """
 
     support: NDArray[np.int64]
@@ -86,20 +122,12 @@ class FeatureEffects:
 class Predictions:
     """What predictions are made of, beside the shrunk effects.
 
-    Parameters
-    ----------
-    constant : float
-        The mean prediction, as far as releases tell.
-    alone : float
-        The prediction without any feature: the mean prediction, or the log odds of the share of yes.
-    median_shift : float
-        By how much a predicted median lies above the line of the shrunk effects through the constant.
-    calibration_slope : float
-        Predictions of a mean are this many times as far from the constant as the shrunk effects say.
-    range : tuple of float
-        Predictions beyond this are cut.
-    explains : bool
-        False where the features explain nothing; all shrunk effects are then 0.
+    `constant`: the mean prediction, as far as releases tell.
+    `alone`: the prediction without any feature: the mean prediction, or the log odds of the share of yes.
+    `median_shift`: by how much a predicted median lies above the line of the shrunk effects through the constant.
+    `calibration_slope`: predictions of a mean are this many times as far from the constant as the shrunk effects say.
+    `range`: predictions beyond this are cut.
+    `explains`: False where the features explain nothing; all shrunk effects are then 0.
     """
 
     constant: float
@@ -114,22 +142,13 @@ class Predictions:
 class ResponseSummary:
     """What was learned of the response.
 
-    Parameters
-    ----------
-    scale : float
-        The median distance of the responses from their centre: public, or released.
-    scale_known : bool
-        Whether the scales of the response and of the residuals were learned.
-    spread_explained : float or None
-        1 less the residuals' scale over the response's; None where the releases do not tell.
-    cut : float
-        Where residuals are clipped, in units of the response.
-    lumped : bool
-        Whether many responses lie at one point, their centre.
-    count : ResponseCount or None
-        The released number of responses; None where every record has one.
-    nearly_exact : bool
-        Whether all that is not known of the scale is how small the residuals are: effects have errors then.
+    `scale`: the median distance of the responses from their centre: public, or released.
+    `scale_known`: whether the scales of the response and of the residuals were learned.
+    `spread_explained`: 1 less the residuals' scale over the response's; None where the releases do not tell.
+    `cut`: where residuals are clipped, in units of the response.
+    `lumped`: whether many responses lie at one point, their centre.
+    `count`: the released number of responses; None where every record has one.
+    `nearly_exact`: whether all that is not known of the scale is how small the residuals are: effects have errors then.
     """
 
     scale: float
@@ -145,22 +164,13 @@ class ResponseSummary:
 class PursuitResult:
     """Everything that a pursuit releases.
 
-    Parameters
-    ----------
-    features : FeatureEffects
-        Effects of the selected features.
-    predictions : Predictions
-        What predictions are made of.
-    response : ResponseSummary
-        What was learned of the response.
-    selected : bool
-        Whether the features were selected; otherwise all were taken.
-    reason : str
-        Why scales were not learned, or why the features explain nothing; empty otherwise.
-    equation : EstimatingEquation
-        What the effects estimate.
-    left_out : dict of int to str
-        The selected features that have no effect, and why: `HARDLY_VARIES` or `UNIT_WRONG`.
+    `features`: effects of the selected features.
+    `predictions`: what predictions are made of.
+    `response`: what was learned of the response.
+    `selected`: whether the features were selected; otherwise all were taken.
+    `reason`: why scales were not learned, or why the features explain nothing; empty otherwise.
+    `equation`: what the effects estimate.
+    `left_out`: the selected features that have no effect, and why: `HARDLY_VARIES` or `UNIT_WRONG`.
     """
 
     features: FeatureEffects

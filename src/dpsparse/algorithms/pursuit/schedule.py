@@ -8,20 +8,20 @@ from typing import Any
 
 from dpsparse.algorithms.pursuit import budget, decisions
 from dpsparse.algorithms.pursuit.facts import PublicFacts, Sharing
-from dpsparse.algorithms.pursuit.planned import Planned
 from dpsparse.algorithms.pursuit.pursuit_constants import (
     FINAL_GRADIENTS,
     INNER,
     N_STEPS,
     NEWTON_STEPS,
     RESCALED,
-    STEPS_OF_MANY,
+    SCORES_OF_ALL,
 )
 from dpsparse.algorithms.pursuit.reference_budget import pursuit_share
+from dpsparse.algorithms.pursuit.releases import Planned
 from dpsparse.algorithms.pursuit.steps.all_at_once import AverageStep, DescentStep, SettleStep
+from dpsparse.algorithms.pursuit.steps.all_columns import AllColumnsStep, RowMomentsStep
 from dpsparse.algorithms.pursuit.steps.bounded import BoundedReferenceStep
 from dpsparse.algorithms.pursuit.steps.closing import CalibrationStep, GainStep, MedianStep, RangeStep
-from dpsparse.algorithms.pursuit.steps.companions import CompanionsStep
 from dpsparse.algorithms.pursuit.steps.joint import (
     FinalGradientStep,
     GramStep,
@@ -30,20 +30,18 @@ from dpsparse.algorithms.pursuit.steps.joint import (
     SlopesStep,
 )
 from dpsparse.algorithms.pursuit.steps.mean_response import MeanResponseStep
-from dpsparse.algorithms.pursuit.steps.newest_effect import EffectStep
-from dpsparse.algorithms.pursuit.steps.newton import ConcludeStep, NewtonStep, RowMomentsStep
+from dpsparse.algorithms.pursuit.steps.newest_feature import EffectStep, UnitStep
+from dpsparse.algorithms.pursuit.steps.newton import ConcludeStep, NewtonStep
 from dpsparse.algorithms.pursuit.steps.odds_line import OddsLineStep
 from dpsparse.algorithms.pursuit.steps.ratio_level import RatioLevelStep
 from dpsparse.algorithms.pursuit.steps.reference import CurvedReferenceStep, LevelStep, ReferenceStep
 from dpsparse.algorithms.pursuit.steps.response import ResponseStep
-from dpsparse.algorithms.pursuit.steps.select import SelectStep, TakeStep
+from dpsparse.algorithms.pursuit.steps.select import CompanionsStep, SelectStep, SplitsStep, TakeStep
 from dpsparse.algorithms.pursuit.steps.share_of_yes import OutcomeStep
-from dpsparse.algorithms.pursuit.steps.splits import SplitsStep
 from dpsparse.algorithms.pursuit.steps.step import Step
-from dpsparse.algorithms.pursuit.steps.unit import UnitStep
 from dpsparse.learning.table_prices import TableReleases, preparation_slot
-from dpsparse.privacy.accounting.commitment import Commitment
 from dpsparse.privacy.accounting.compose import largest_factor
+from dpsparse.privacy.accounting.meter import Commitment
 from dpsparse.privacy.accounting.release import Slot
 from dpsparse.privacy.guarantee import Guarantee
 
@@ -65,7 +63,7 @@ def steps_of(facts: PublicFacts, reference_rho: float = 0.0) -> tuple[Step, ...]
         return (
             SplitsStep(facts),
             opening,
-            *_by_newton(facts, reference_rho),
+            *_by_newton(facts),
             *level,
             ConcludeStep(reference_follows=reference_rho > 0),
             *(_to_reference(facts, reference_rho) if reference_rho else (OddsLineStep(facts),)),
@@ -112,7 +110,8 @@ def _one_by_one(facts: PublicFacts) -> Iterator[Step]:
         yield SelectStep(facts, place)
         yield UnitStep(facts, place, of_units)
         yield EffectStep(facts, place)
-    yield GramStep(facts)
+    if n_picks:
+        yield GramStep(facts)
     for place in range(1, FINAL_GRADIENTS + 1):
         if place == 2 and decisions.starts_from_slopes_again(facts):
             yield SlopesStep(facts, min(facts.sparsity, n_picks))
@@ -141,11 +140,8 @@ def _all_at_once(facts: PublicFacts) -> Iterator[Step]:
     yield SettleStep(facts)
 
 
-def _by_newton(facts: PublicFacts, reference_rho: float) -> Iterator[Step]:
-    """Select a feature, learn its unit, step; or take all features, and step some times.
-
-    Where no step to a reference follows, these are many.
-    """
+def _by_newton(facts: PublicFacts) -> Iterator[Step]:
+    """Select a feature, learn its unit, step; or take all features, and step some times."""
     n_picks, of_units, selects = decisions.n_picks(facts), budget.unit_shares(facts), decisions.selects(facts)
     for place in range(1, n_picks + 1):
         yield SelectStep(facts, place) if selects else TakeStep(facts, place)
@@ -154,12 +150,13 @@ def _by_newton(facts: PublicFacts, reference_rho: float) -> Iterator[Step]:
             yield NewtonStep(facts, place, n_picks, columns=place)
     if selects:
         return
-    many = not reference_rho
-    if many:
+    if facts.family.bounded:
         yield RowMomentsStep(facts)
-    count = STEPS_OF_MANY if many else NEWTON_STEPS
-    for place in range(1, count + 1):
-        yield NewtonStep(facts, place, count, columns=0, many=many)
+        for place in range(1, SCORES_OF_ALL + 1):
+            yield AllColumnsStep(facts, place)
+        return
+    for place in range(1, NEWTON_STEPS + 1):
+        yield NewtonStep(facts, place, NEWTON_STEPS, columns=0)
 
 
 def _of_pursuit(planned: tuple[Planned, ...]) -> tuple[Planned, ...]:
@@ -177,18 +174,12 @@ def _share(schedule: "Schedule", planned: Planned) -> float:
 class Schedule:
     """The releases of a pursuit in order of time, each at its price.
 
-    Parameters
-    ----------
-    facts : PublicFacts
-        What everything here follows from.
-    factor : float
-        The prices in units of the zCDP budget; above 1 where the Gaussian account allows it.
-    of_units : Schedule or None
-        Has the releases about units that this fit shares with others.
-    table : TableReleases
-        The releases about a raw table, before all others, and the names of its texts, after them.
-    reference_rho : float
-        What the steps to the estimand's estimator may cost beside the rho of `facts`; 0 where there are none.
+    `facts`: what everything here follows from.
+    `factor`: the prices in units of the zCDP budget; above 1 where the Gaussian account allows it.
+    `of_units`: has the releases about units that this fit shares with others.
+    `table`: the releases about a raw table, before all others, and the names of its texts, after them.
+    `reference_rho`: what the steps to the estimand's estimator may cost beside the rho of `facts`; 0 where there are
+      none.
     """
 
     facts: PublicFacts
@@ -262,7 +253,7 @@ class Schedule:
     @cached_property
     def final_share(self) -> float:
         """What the other releases leave for the final gradients together."""
-        return max(budget.FINAL_LEAST, 1 - self._others)
+        return max(budget.final_least(self.facts), 1 - self._others)
 
     @cached_property
     def _own(self) -> dict[str, Slot]:
@@ -286,7 +277,7 @@ class Schedule:
 
     def _price(self, share: float, extra: float = 0.0, shrink: bool = True) -> float:
         """The price of a share of rho and of a part of what is left."""
-        factor = min(1.0, (1 - budget.FINAL_LEAST) / self._others) if shrink else 1.0
+        factor = min(1.0, (1 - budget.final_least(self.facts)) / self._others) if shrink else 1.0
         return (factor * share + extra) * (self.factor * self.facts.rho * (1 - budget.ROUNDING))
 
     @property
@@ -331,6 +322,8 @@ def schedule_for(
     """
     sharing = Sharing(of_units.facts, n_selectable) if of_units else None
     facts = PublicFacts(n, d, sparsity, guarantee.rho_per_record, sharing=sharing, **public)
+    # What is asked for beyond what can be looked for changes nothing.
+    facts = replace(facts, sparsity=max(1, min(sparsity, decisions.most_features(facts))))
     share = pursuit_share(facts)
     facts, reference_rho = replace(facts, rho=share * facts.rho), (1 - share) * facts.rho
     at_zcdp = Schedule(facts, of_units=of_units, table=table or TableReleases(), reference_rho=reference_rho)

@@ -20,17 +20,9 @@ from dpsparse.data.public_units import PublicUnits
 class SharedUnits:
     """What was released once for several pursuits.
 
-    Parameters
-    ----------
-    response_center, response_scale : float or None
-        Public numbers; None for what the pursuit that leads is to release.
-
-    Attributes
-    ----------
-    response : ResponseUnit
-        Centre and scale of the response.
-    features : dict of int to FeatureUnit
-        Units of the features that were selected by the pursuit that led.
+    `response_center`, `response_scale`: public numbers; None for what the pursuit that leads is to release.
+    `response`: centre and scale of the response.
+    `features` (dict of int to FeatureUnit): units of the features that were selected by the pursuit that led.
     """
 
     def __init__(self, response_center: float | None = None, response_scale: float | None = None) -> None:

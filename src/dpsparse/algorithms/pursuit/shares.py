@@ -22,20 +22,30 @@ class Formula(Protocol):
 
 @dataclass(frozen=True)
 class Share:
-    """``clip(per_N2 / N^2, least, most)``; in unknown units the first is at least ``unknown_per_N2 / N^2``."""
+    """``clip(per_N2 / N^2, least, most)``; in unknown units the first is at least ``unknown_per_N2 / N^2``.
+
+    For few features of a tiny table it may be more, ``together`` for all of them.
+    It is for counts, quantiles and means over people: more rows of each make none of them more precise.
+    """
 
     per_N2: float
     least: float
     most: float
     unknown_per_N2: float = 0.0
+    together: float = 0.0
 
     def of(self, facts: PublicFacts) -> float:
         """The share."""
-        N = facts.size
+        N = facts.counted_size
         in_unknown_units = 0.0 if facts.known else 1 / N**2
-        return clip(max(self.per_N2 / N**2, self.unknown_per_N2 * in_unknown_units), self.least, self.most)
+        few = self.together / max(1, decisions.n_picks(facts)) if decisions.tiny(facts) else 0.0
+        most = max(self.most, few)
+        return clip(max(self.per_N2 / N**2, self.unknown_per_N2 * in_unknown_units), self.least, most)
 
     def __str__(self) -> str:
+        if self.together:
+            few = f"in tiny tables to {self.together:g} for all features"
+            return f"{self.per_N2:,g} / N², {self.least:g} to {self.most:g}; {few}"
         if not self.unknown_per_N2:
             return f"{self.per_N2:,g} / N², {self.least:g} to {self.most:g}"
         if not self.per_N2:

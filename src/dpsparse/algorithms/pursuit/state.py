@@ -15,6 +15,7 @@ from dpsparse.inference.gls import Estimate, Gradient
 from dpsparse.inference.matrices import NoisyMatrix
 from dpsparse.inference.one_step import OneStep
 from dpsparse.inference.sandwich import Jacobian
+from dpsparse.inference.scores_together import MeanScore, Together
 
 
 @dataclass(frozen=True)
@@ -37,16 +38,10 @@ class ResponseUnit:
 class Response:
     """The response as a fit sees it.
 
-    Parameters
-    ----------
-    given : ResponseUnit
-        Public numbers of this fit; they come first.
-    released : ResponseUnit
-        What was released here, or by another fit on the same records.
-    center, scale : float
-        What follows; NaN while the scale is not known.
-    n_records : float
-        The number of records that have a response: all, as far as releases tell.
+    `given`: public numbers of this fit; they come first.
+    `released`: what was released here, or by another fit on the same records.
+    `center`, `scale`: what follows; NaN while the scale is not known.
+    `n_records`: the number of records that have a response: all, as far as releases tell.
     """
 
     given: ResponseUnit
@@ -96,7 +91,7 @@ class Evidence:
     """All released gradients, the latest solution for the kept columns, and the noise of the last fraction.
 
     `step` is the one to the estimand's estimator; None where it was not taken. `precision` is that of the effects of a
-    row of Newton steps.
+    row of Newton steps, `scores` are the mean scores on all kept columns, and `together` what they tell.
     """
 
     gradients: tuple[Gradient, ...] = ()
@@ -104,6 +99,8 @@ class Evidence:
     fraction_noise: float = math.inf
     step: OneStep | None = None
     precision: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
+    scores: tuple[MeanScore, ...] = ()
+    together: Together | None = None
 
     @property
     def last(self) -> Gradient:
@@ -121,22 +118,15 @@ class Evidence:
 class Conclusion:
     """What the last steps make of the effects, for predictions.
 
-    Parameters
-    ----------
-    distance : float
-        Nearly all responses lie within this of their centre.
-    covariance, trusted : ndarray
-        Of the kept columns' effects; whether a feature's standard error can be relied on.
-    effects : ndarray
-        Shrunk effects of all columns.
-    means : ndarray
-        How far the kept features' means are from their centres, in scales.
-    lumped, all_equal : bool
-        Whether many responses lie at one point, their centre, and whether nearly all do.
-    explains, exact : bool
-        Whether the features explain anything, and whether the residual scale is at the lower end of its range.
-    offset, slope, median : float
-        What is added to the constant; how many times as far from it predictions of a mean are; the residuals' median.
+    `distance`: nearly all responses lie within this of their centre.
+    `covariance`, `trusted`: of the kept columns' effects; whether a feature's standard error can be relied on.
+    `effects`: shrunk effects of all columns.
+    `means`: how far the kept features' means are from their centres, in scales.
+    `lumped`, `all_equal`: whether many responses lie at one point, their centre, and whether nearly all do.
+    `explains`, `exact`: whether the features explain anything, and whether the residual scale is at the lower end of
+      its range.
+    `offset`, `slope`, `median`: what is added to the constant; how many times as far from it predictions of a mean are;
+      the residuals' median.
     """
 
     distance: float
@@ -164,32 +154,18 @@ class State:
 
     With an intercept the first column is the constant 1; the selected features follow in the order of selection.
 
-    Parameters
-    ----------
-    constants : int
-        1 with an intercept, 0 without.
-    final_tau : float
-        Where final gradients clip residuals, in residual scales: a public number.
-    response : Response
-        What is known of the response.
-    columns : tuple of Column
-        The selected features.
-    effects : ndarray
-        One effect for each column.
-    kept : ndarray of int
-        The columns whose effects may differ from zero.
-    residual_scale : float
-        The median size of the residuals.
-    fallback : Fallback
-        What to return to where effects make residuals larger.
-    moments : Moments
-        Second moments of the columns.
-    evidence : Evidence
-        All gradients, and their solution.
-    descent : Descent or None
-        The steps so far, where all features are taken.
-    conclusion : Conclusion or None
-        What the last steps make of the effects.
+    `constants`: 1 with an intercept, 0 without.
+    `final_tau`: where final gradients clip residuals, in residual scales: a public number.
+    `response`: what is known of the response.
+    `columns`: the selected features.
+    `effects`: one effect for each column.
+    `kept`: the columns whose effects may differ from zero.
+    `residual_scale`: the median size of the residuals.
+    `fallback`: what to return to where effects make residuals larger.
+    `moments`: second moments of the columns.
+    `evidence`: all gradients, and their solution.
+    `descent`: the steps so far, where all features are taken.
+    `conclusion`: what the last steps make of the effects.
     """
 
     constants: int

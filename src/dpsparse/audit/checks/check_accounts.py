@@ -18,10 +18,9 @@ from scipy import stats
 from dpsparse.audit.finding import Finding
 from dpsparse.audit.oracles.exact_curve import exact_delta
 from dpsparse.privacy.accounting import gdp
-from dpsparse.privacy.accounting.commitment import Commitment
 from dpsparse.privacy.accounting.compose import compose, compose_gdp
 from dpsparse.privacy.accounting.gdp import epsilon_from_mu, gaussian_curve, largest_mu
-from dpsparse.privacy.accounting.meter import BudgetExceeded, Meter
+from dpsparse.privacy.accounting.meter import BudgetExceeded, Commitment, Meter
 from dpsparse.privacy.accounting.release import (
     ExponentialMechanism,
     GaussianMechanism,

@@ -16,13 +16,12 @@ from typing import Any
 import numpy as np
 
 from dpsparse import PrivateSparseRegressor
-from dpsparse.audit.checks.check_replay import ESTIMATORS, WEAK, cached_schedules, replay_pair, replay_runs
+from dpsparse.audit.checks.check_replay import cached_schedules, replay_pair, replay_runs
 from dpsparse.audit.finding import Finding
-from dpsparse.audit.harness.counted import CountPursuit
+from dpsparse.audit.harness.attacked import ESTIMATORS, WEAK
+from dpsparse.audit.harness.fits import CountPursuit, YesNoPursuit, at_size
 from dpsparse.audit.harness.neighbors import N_FEATURES, N_RECORDS, STORAGES, Pair, pairs
-from dpsparse.audit.harness.sized import at_size
 from dpsparse.audit.harness.tape import Run, Script, recorded
-from dpsparse.audit.harness.yes_no import YesNoPursuit
 from dpsparse.data.raw_data import read_table
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.engine.config import configured

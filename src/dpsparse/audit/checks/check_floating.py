@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsparse.audit.checks.check_replay import ALL_FEATURES, LOOPS, PURSUITS
 from dpsparse.audit.finding import Finding
+from dpsparse.audit.harness.attacked import ALL_FEATURES, LOOPS, PURSUITS
 from dpsparse.audit.harness.neighbors import STORAGES, pairs
 from dpsparse.audit.harness.tape import Run, run
 from dpsparse.privacy.accounting.meter import Meter

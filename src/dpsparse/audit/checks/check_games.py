@@ -17,10 +17,11 @@ from scipy import stats
 
 from dpsparse.algorithms.evaluation_sums import EvaluationReleases
 from dpsparse.algorithms.pursuit import grids
-from dpsparse.algorithms.pursuit.quantiles import Tally
+from dpsparse.algorithms.pursuit.grids import Tally
 from dpsparse.algorithms.pursuit.releases import Releases
-from dpsparse.audit.checks.check_replay import ESTIMATORS, cached_schedules
+from dpsparse.audit.checks.check_replay import cached_schedules
 from dpsparse.audit.finding import Finding
+from dpsparse.audit.harness.attacked import ESTIMATORS
 from dpsparse.audit.harness.neighbors import N_FEATURES, N_RECORDS, Pair
 from dpsparse.audit.harness.tape import run
 from dpsparse.audit.oracles.likelihood import gaussian_loss, names_loss, peeling_loss, pick_loss, transcript_loss
@@ -29,8 +30,7 @@ from dpsparse.engine import queries, vector_sums
 from dpsparse.engine.errors import Errors
 from dpsparse.learning.noisy_counts import release_counts
 from dpsparse.privacy import sensitivity
-from dpsparse.privacy.accounting.commitment import Commitment
-from dpsparse.privacy.accounting.meter import Meter
+from dpsparse.privacy.accounting.meter import Commitment, Meter
 from dpsparse.privacy.accounting.release import GaussianMechanism, RepeatedPicks, Slot
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.mechanisms.gaussian import release_gram, release_vector

@@ -14,9 +14,8 @@ from scipy import stats
 
 from dpsparse.audit.finding import Finding
 from dpsparse.privacy.accounting import gdp
-from dpsparse.privacy.accounting.commitment import Commitment
 from dpsparse.privacy.accounting.compose import compose, compose_gdp
-from dpsparse.privacy.accounting.meter import BudgetExceeded, Meter
+from dpsparse.privacy.accounting.meter import BudgetExceeded, Commitment, Meter
 from dpsparse.privacy.accounting.release import (
     ExponentialMechanism,
     GaussianMechanism,

@@ -20,7 +20,7 @@ from dpsparse.audit.finding import Finding
 from dpsparse.audit.harness.patching import replaced
 from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
-from dpsparse.model.spending import spending
+from dpsparse.model.context import spending
 from dpsparse.privacy.accounting.filter import Cost, PrivacyFilter
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.ledger.events import LedgerError, LedgerState

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from dpsparse.audit.checks.check_replay import PEOPLE, cached_schedules, statistic_moves
+from dpsparse.audit.checks.check_replay import cached_schedules, statistic_moves
 from dpsparse.audit.finding import Finding
 from dpsparse.audit.harness import many_rows
+from dpsparse.audit.harness.attacked import PEOPLE
 from dpsparse.audit.harness.neighbors import blanked, pairs
 from dpsparse.audit.harness.patching import replaced
 from dpsparse.audit.harness.tape import Run, Script, run

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dpsparse import OnDisk
 from dpsparse.audit.checks.check_replay import cached_schedules, replay_runs
 from dpsparse.audit.finding import Finding
-from dpsparse.audit.harness.evaluated import public_model
+from dpsparse.audit.harness.fits import public_model
 from dpsparse.audit.harness.neighbors import N_FEATURES, Pair, pairs
 from dpsparse.audit.harness.raw_pairs import TARGET, RawPair, raw_pairs
 from dpsparse.audit.harness.run_program import DATASET, Program, run_program

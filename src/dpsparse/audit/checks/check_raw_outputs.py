@@ -17,7 +17,7 @@ from dpsparse import PrivateSparsePoissonRegressor, PrivateSparseRegressor, Priv
 from dpsparse.audit.checks.check_raw_tables import FITS, FORMULA
 from dpsparse.audit.checks.check_replay import cached_schedules, different
 from dpsparse.audit.finding import Finding
-from dpsparse.audit.harness.evaluated import EvaluatedCells, public_model_of_cells
+from dpsparse.audit.harness.fits import EvaluatedCells, public_model_of_cells
 from dpsparse.audit.harness.raw_fits import EXPOSURE, PEOPLE, SOURCES, known_of_columns, run_raw
 from dpsparse.audit.harness.raw_shapes import TELLING, as_lines, raw_shapes
 from dpsparse.audit.harness.run_page import run_page
@@ -90,14 +90,9 @@ def check_case(name: str, run_on: Callable[..., Any], bases: tuple[Any, ...], re
 def replay_shapes(run_on: Callable[..., Any], bases: tuple[Any, ...] = BASES, refused: bool = False) -> str | None:
     """The first difference between what leaves on one table and on another, with the same releases; None for none.
 
-    Parameters
-    ----------
-    run_on : callable
-        Of a table, a guarantee and a script of outputs; gives a `Run`.
-    bases : sequence of tuple
-        Of `BASES`.
-    refused : bool
-        Whether an error is expected, the same on all tables.
+    `run_on`: of a table, a guarantee and a script of outputs; gives a `Run`.
+    `bases`: of `BASES`.
+    `refused`: whether an error is expected, the same on all tables.
     """
     tables = raw_shapes()
     for source, guarantee, named in bases:

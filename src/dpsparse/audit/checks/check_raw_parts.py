@@ -18,7 +18,7 @@ import numpy as np
 from dpsparse import PrivateSparseRegressor
 from dpsparse.audit.checks.check_replay import cached_schedules, different, statistic_moves
 from dpsparse.audit.finding import Finding
-from dpsparse.audit.harness.evaluated import EvaluatedCells, HeldOutPursuit, public_model_of_cells
+from dpsparse.audit.harness.fits import EvaluatedCells, HeldOutPursuit, public_model_of_cells
 from dpsparse.audit.harness.raw_fits import DROPPED, TARGET, run_raw
 from dpsparse.audit.harness.raw_shapes import COLUMNS, TELLING, as_lines, mixed, raw_shapes, with_column
 from dpsparse.audit.harness.tape import Run

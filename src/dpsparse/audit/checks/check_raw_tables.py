@@ -24,22 +24,19 @@ from numpy.typing import NDArray
 
 from dpsparse.audit.checks.check_replay import Replayed, cached_schedules, changes, replay_runs, statistic_moves, unpaid
 from dpsparse.audit.finding import Finding
-from dpsparse.audit.harness.evaluated import HeldOutPursuit
+from dpsparse.audit.harness.fits import HeldOutPursuit, TruthCells, YesNoCells, at_size
 from dpsparse.audit.harness.raw_fits import as_store
 from dpsparse.audit.harness.raw_pairs import HELD_OUT_POSITION, N_LINES, POSITION, TARGET, RawPair, blanked, raw_pairs
-from dpsparse.audit.harness.sized import at_size
 from dpsparse.audit.harness.tape import Run, Script, Tape, recorded, same
 from dpsparse.audit.harness.tuned import TunedPursuit
-from dpsparse.audit.harness.yes_no import TruthCells, YesNoCells
 from dpsparse.data.raw_data import read_table
 from dpsparse.engine.config import configured
 from dpsparse.io.cells.raw_table import CsvTable
 from dpsparse.io.store.store_table import CELL_BYTES, StoreTable
-from dpsparse.learning.names import release_labels
+from dpsparse.learning.categories import release_labels
 from dpsparse.learning.preparation import Preparation
 from dpsparse.learning.table_prices import SLOTS, names_failure, preparation_slot
-from dpsparse.privacy.accounting.commitment import Commitment
-from dpsparse.privacy.accounting.meter import Meter
+from dpsparse.privacy.accounting.meter import Commitment, Meter
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.mechanisms.partition import select_names
 from dpsparse.privacy.protection import ADJACENCIES, Adjacency

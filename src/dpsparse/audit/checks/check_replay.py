@@ -12,51 +12,26 @@ sets of companions. Then
 
 import contextlib
 import math
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsparse import DPIHTH, DPIHTL, DPSLR, PrivateSparseRegressor, PrivateSparseTwoPartRegressor
 from dpsparse.algorithms.pursuit.schedule import schedule_for
 from dpsparse.audit.finding import Finding
-from dpsparse.audit.harness.counted import CountPursuit
-from dpsparse.audit.harness.evaluated import (
-    EvaluatedInAnyUnit,
-    EvaluatedMeans,
-    EvaluatedModel,
-    EvaluatedOutcomes,
-    HeldOutPursuit,
-)
-from dpsparse.audit.harness.many_rows import (
-    ManyRowsCounts,
-    ManyRowsHeldOut,
-    ManyRowsPursuit,
-    ManyRowsTwoParts,
-    ManyRowsYesNo,
-)
-from dpsparse.audit.harness.neighbors import CLIP, STORAGES, Pair, blanked, on_the_plane, pairs
+from dpsparse.audit.harness.attacked import ESTIMATORS
+from dpsparse.audit.harness.neighbors import STORAGES, Pair, blanked, on_the_plane, pairs
 from dpsparse.audit.harness.patching import replaced
-from dpsparse.audit.harness.sized import at_size
 from dpsparse.audit.harness.tape import NameCounts, Run, Script, Tape, run, same
-from dpsparse.audit.harness.tuned import TunedPursuit
-from dpsparse.audit.harness.yes_no import YesNoPursuit
 from dpsparse.audit.oracles.price_oracle import wrong_price
-from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.engine import queries
 from dpsparse.estimators import _pursuit, _raw_fit
 from dpsparse.privacy.accounting.release import GaussianMechanism, PartitionSelection, Release
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.protection import ADJACENCIES, Adjacency
 
-# At this guarantee the Gaussian account covers every pursuit below, which therefore commits to its releases.
-OPTIONS: dict[str, Any] = {"epsilon": 2.0, "delta": 1e-2}
-PURSUIT = OPTIONS | STANDARDIZED
-# So weak that picks follow the records, where noise would leave the units anywhere on their grids.
-WEAK: dict[str, Any] = {"epsilon": 200.0, "delta": 1e-2}
-LOOP: dict[str, Any] = {"sparsity": 2, "n_iter": 3, "clip_bound": CLIP, **OPTIONS}
 # Sums of squares are taken in integers: only the declared sensitivity itself is rounded.
 ROUNDING = 1e-12
 
@@ -72,194 +47,9 @@ class Taped(Protocol):
         """The tape."""
 
 
-PURSUITS: dict[str, Callable[..., Any]] = {
-    # Two records a person leave a record a quarter of the budget, and change no sensitivity.
-    "PrivateSparseRegressor, units unknown, every release": lambda **o: at_size(2_000)(
-        sparsity=2, records_per_person=2, **(WEAK | {"epsilon": 300.0}), **o
-    ),
-    # Of the sizes that have splits, one at which they cost most and follow the records.
-    "PrivateSparseRegressor, units unknown, splits": lambda **o: at_size(110)(sparsity=2, **WEAK, **o),
-    "PrivateSparseRegressor, public response, no intercept": lambda **o: PrivateSparseRegressor(
-        sparsity=2, response_center=0.0, response_scale=1.0, fit_intercept=False, **PURSUIT, **o
-    ),
-    "PrivateSparseRegressor": lambda **o: PrivateSparseRegressor(
-        sparsity=2, feature_center=0.3, feature_scale=2.0, **OPTIONS, **o
-    ),
-    'PrivateSparseRegressor(sparsity="auto")': lambda **o: PrivateSparseRegressor(
-        sparsity="auto", max_sparsity=2, **PURSUIT, **o
-    ),
-    # A guarantee so weak that the schedule affords a release of each row of the Gram matrix.
-    "PrivateSparseRegressor, Gram rows": lambda **o: PrivateSparseRegressor(
-        sparsity=2, **(PURSUIT | {"epsilon": 100.0}), **o
-    ),
-    "PrivateSparseRegressor, units unknown": lambda **o: PrivateSparseRegressor(sparsity=2, **OPTIONS, **o),
-    "PrivateSparseRegressor, units unknown, middle size": lambda **o: at_size(600)(sparsity=1, **WEAK, **o),
-    "PrivateSparseRegressor, some units": lambda **o: at_size(1_000)(
-        sparsity=2, feature_center={0: 0.3, 2: 1.0}, feature_scale={0: 2.0}, **WEAK, **o
-    ),
-    "PrivateSparseRegressor, units checked": lambda **o: at_size(2_000)(
-        sparsity=2, response_scale=1.0, **(STANDARDIZED | WEAK), **o
-    ),
-}
-ALL_FEATURES: dict[str, Callable[..., Any]] = {
-    "PrivateSparseRegressor, all features": lambda **o: PrivateSparseRegressor(sparsity=4, **PURSUIT, **o),
-    "PrivateSparseRegressor, units unknown, all features, no intercept": lambda **o: at_size(2_000)(
-        sparsity=4, fit_intercept=False, **WEAK, **o
-    ),
-}
-# Steps to the estimator that an estimand names, of a table large enough for them.
-REFERENCES: dict[str, Callable[..., Any]] = {
-    "PrivateSparseRegressor, step to the mean": lambda **o: at_size(2_000)(sparsity=2, **(STANDARDIZED | WEAK), **o),
-    "PrivateSparseRegressor, step to the mean, one column": lambda **o: at_size(2_000)(
-        sparsity=1, fit_intercept=False, **(STANDARDIZED | WEAK), **o
-    ),
-    "PrivateSparseRegressor, step to the typical response": lambda **o: at_size(2_000)(
-        sparsity=2, estimand="typical", response_scale=1.0, **(STANDARDIZED | WEAK), **o
-    ),
-    "PrivateSparseRegressor, step to the typical response, all features, units unknown": lambda **o: at_size(2_000)(
-        sparsity=4, estimand="typical", **WEAK, **o
-    ),
-}
-# Responses are yes or no; every release of theirs is made at every size.
-CLASSIFIERS: dict[str, Callable[..., Any]] = {
-    "PrivateSparseClassifier": lambda **o: YesNoPursuit(
-        sparsity=2, feature_center=0.3, feature_scale=2.0, **OPTIONS, **o
-    ),
-    "PrivateSparseClassifier, units known": lambda **o: at_size(2_000, YesNoPursuit)(
-        sparsity=2, **(STANDARDIZED | WEAK), **o
-    ),
-    "PrivateSparseClassifier, units unknown": lambda **o: at_size(2_000, YesNoPursuit)(
-        sparsity=2, records_per_person=2, **(WEAK | {"epsilon": 300.0}), **o
-    ),
-    "PrivateSparseClassifier, one column": lambda **o: at_size(2_000, YesNoPursuit)(
-        sparsity=1, fit_intercept=False, **(STANDARDIZED | WEAK), **o
-    ),
-    "PrivateSparseClassifier, all features": lambda **o: YesNoPursuit(sparsity=4, missing="center", **WEAK, **o),
-}
-# Each record is a person with several rows.
-PEOPLE: dict[str, Callable[..., Any]] = {
-    "PrivateSparseRegressor, by person": lambda **o: at_size(2_000, ManyRowsPursuit)(
-        sparsity=2, **(STANDARDIZED | WEAK), **o
-    ),
-    "PrivateSparseRegressor, by person, units unknown": lambda **o: at_size(110, ManyRowsPursuit)(
-        sparsity=2, **WEAK, **o
-    ),
-    "PrivateSparseRegressor, by person, all features": lambda **o: ManyRowsPursuit(
-        sparsity=4, estimand="typical", missing="center", **PURSUIT, **o
-    ),
-    # Deviations from a person's mean; people with one row are left out.
-    "PrivateSparseRegressor, within people": lambda **o: at_size(2_000, ManyRowsPursuit)(
-        sparsity=2, within=True, **(STANDARDIZED | WEAK), **o
-    ),
-    "PrivateSparsePoissonRegressor, by person": lambda **o: at_size(2_000, ManyRowsCounts)(
-        sparsity=2, exposure=1, **(STANDARDIZED | WEAK), **o
-    ),
-    "fit_and_evaluate, by person": lambda **o: ManyRowsHeldOut(sparsity=1, **(STANDARDIZED | WEAK), **o),
-    "PrivateSparseTwoPartRegressor, by person": lambda **o: at_size(2_000, ManyRowsTwoParts)(
-        sparsity=2, **(STANDARDIZED | WEAK), **o
-    ),
-    "PrivateSparseClassifier, by person": lambda **o: at_size(2_000, ManyRowsYesNo)(
-        sparsity=2, **(STANDARDIZED | WEAK), **o
-    ),
-}
-# Responses are counts or costs; the exposure may be a column of any numbers.
-COUNTS: dict[str, Callable[..., Any]] = {
-    "PrivateSparsePoissonRegressor": lambda **o: CountPursuit(
-        sparsity=2, feature_center=0.3, feature_scale=2.0, **OPTIONS, **o
-    ),
-    "PrivateSparsePoissonRegressor, exposure, units unknown": lambda **o: at_size(2_000, CountPursuit)(
-        sparsity=2, exposure=1, **WEAK, **o
-    ),
-    "PrivateSparsePoissonRegressor, all features": lambda **o: CountPursuit(
-        sparsity=4, missing="center", exposure=0, **WEAK, **o
-    ),
-}
-# Responses that are not above 0 are no amounts: a changed record may change from or to one.
-TWO_PARTS: dict[str, Callable[..., Any]] = {
-    "PrivateSparseTwoPartRegressor": lambda **o: at_size(2_000, PrivateSparseTwoPartRegressor)(
-        sparsity=2, **(STANDARDIZED | WEAK), **o
-    ),
-}
-TUNED: dict[str, Callable[..., Any]] = {
-    "tune": lambda **o: TunedPursuit(sparsity=1, **(STANDARDIZED | WEAK), **o),
-    "tune, units unknown": lambda **o: at_size(1_000, TunedPursuit)(sparsity=1, **WEAK, **o),
-}
-EVALUATIONS: dict[str, Callable[..., Any]] = {
-    "evaluate": lambda **o: EvaluatedModel(**OPTIONS, **o),
-    "evaluate, scale unknown": lambda **o: EvaluatedInAnyUnit(**WEAK, **o),
-    "evaluate, yes or no": lambda **o: EvaluatedOutcomes(**WEAK, **o),
-    "evaluate, counts": lambda **o: EvaluatedMeans(**WEAK, **o),
-    "fit_and_evaluate": lambda **o: HeldOutPursuit(sparsity=1, **(STANDARDIZED | WEAK), **o),
-}
-LOOPS: dict[str, Callable[..., Any]] = {
-    "DPIHTH": lambda **o: DPIHTH(**LOOP, **o),
-    "DPIHTH, largest step": lambda **o: DPIHTH(step=1e100, tau=1e100, radius=1.0, **LOOP, **o),
-    "DPIHTL": lambda **o: DPIHTL(**LOOP, **o),
-    # A small radius, since a residual reaches its bound only where predictions are small beside the response.
-    "DPSLR": lambda **o: DPSLR(radius=0.01, **LOOP, **o),
-}
-ESTIMATORS = {
-    **PURSUITS,
-    **ALL_FEATURES,
-    **LOOPS,
-    **TUNED,
-    **EVALUATIONS,
-    **REFERENCES,
-    **CLASSIFIERS,
-    **PEOPLE,
-    **COUNTS,
-    **TWO_PARTS,
-}
-
-
-def check_pursuits() -> Iterator[Finding]:
-    """Replay the pursuit on every pair under both relations; a finding for each estimator and relation."""
-    return (check_estimator(name, adjacency) for name in PURSUITS for adjacency in ADJACENCIES)
-
-
-def check_all_features() -> Iterator[Finding]:
-    """Replay the pursuit that takes all features in the same way."""
-    return (check_estimator(name, adjacency) for name in ALL_FEATURES for adjacency in ADJACENCIES)
-
-
-def check_references() -> Iterator[Finding]:
-    """Replay steps to the estimators that estimands name in the same way."""
-    return (check_estimator(name, adjacency) for name in REFERENCES for adjacency in ADJACENCIES)
-
-
-def check_classifiers() -> Iterator[Finding]:
-    """Replay the classifier in the same way."""
-    return (check_estimator(name, adjacency) for name in CLASSIFIERS for adjacency in ADJACENCIES)
-
-
-def check_people() -> Iterator[Finding]:
-    """Replay fits by person in the same way: neighbours differ in all rows of a person."""
-    return (check_estimator(name, adjacency) for name in PEOPLE for adjacency in ADJACENCIES)
-
-
-def check_counts() -> Iterator[Finding]:
-    """Replay the Poisson regression in the same way."""
-    return (check_estimator(name, adjacency) for name in COUNTS for adjacency in ADJACENCIES)
-
-
-def check_two_parts() -> Iterator[Finding]:
-    """Replay the fit in two parts in the same way."""
-    return (check_estimator(name, adjacency) for name in TWO_PARTS for adjacency in ADJACENCIES)
-
-
-def check_loops() -> Iterator[Finding]:
-    """Replay the paper's loops in the same way."""
-    return (check_estimator(name, adjacency) for adjacency in ADJACENCIES for name in LOOPS)
-
-
-def check_tuning() -> Iterator[Finding]:
-    """Replay the choice among candidates in the same way."""
-    return (check_estimator(name, adjacency) for adjacency in ADJACENCIES for name in TUNED)
-
-
-def check_evaluations() -> Iterator[Finding]:
-    """Replay evaluations in the same way."""
-    return (check_estimator(name, adjacency) for adjacency in ADJACENCIES for name in EVALUATIONS)
+def check_estimators(names: Iterable[str]) -> Iterator[Finding]:
+    """Replay some estimators on every pair under both relations; a finding for each estimator and relation."""
+    return (check_estimator(name, adjacency) for name in names for adjacency in ADJACENCIES)
 
 
 def check_estimator(name: str, adjacency: Adjacency) -> Finding:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from dpsparse.audit.checks.check_replay import ESTIMATORS
 from dpsparse.audit.finding import Finding
+from dpsparse.audit.harness.attacked import ESTIMATORS
 from dpsparse.privacy.noise import SecureSource, SeededSource
 
 DRAWS, SCALE = 4_000, 10**6

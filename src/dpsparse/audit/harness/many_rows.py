@@ -7,13 +7,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from dpsparse import PrivateSparseClassifier, PrivateSparseRegressor, PrivateSparseTwoPartRegressor
-from dpsparse.audit.harness.counted import CountPursuit
-from dpsparse.audit.harness.evaluated import HeldOutPursuit
+from dpsparse.audit.harness.fits import CountPursuit, HeldOutPursuit, YesNoPursuit
 from dpsparse.audit.harness.neighbors import mapped
-from dpsparse.audit.harness.yes_no import YesNoPursuit
-
-# The numbers of rows of people take turns: one row, with an id or without, a few, and more than a clip lets through.
-SIZES = (3, 1, 5, 1, 40)
+from dpsparse.audit.harness.paired_people import SIZES
 
 
 def rows_of(n_people: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -2,8 +2,8 @@
 
 A `Pair` is one record in two versions, `first` and `second`, and two sets of companions; a table is a set of companions
 with one version put in. The response is column 0. Companions that differ in everything show whether a record's own
-change depends on the others. They agree in one other row for each way in which records are paired: a difference of two
-records depends on both.
+change depends on the others. They agree in one other row for each way in which records, or people made of them, are
+paired: a difference of two depends on both.
 """
 
 import math
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from dpsparse.audit.harness.paired_people import partners_of_person
 from dpsparse.datasets import make_heavy_tailed
 
 # An odd number: the last record lies in no pair.
@@ -33,16 +34,10 @@ Companions = tuple[NDArray[np.float64], NDArray[np.float64]]
 class Pair:
     """A record in two versions among companions.
 
-    Parameters
-    ----------
-    name : str
-        Its difficulty, in words.
-    companions : tuple of two ndarray of shape (n_records, 1 + n_features)
-        Two tables; the row at `position` is the record's.
-    first, second : ndarray of shape (1 + n_features,) or None
-        The record; None for a null record, which adds nothing to any sum.
-    position : int
-        The record's row.
+    `name`: its difficulty, in words.
+    `companions` of shape (n_records, 1 + n_features): two tables; the row at `position` is the record's.
+    `first`, `second` of shape (1 + n_features,): the record; None for a null record, which adds nothing to any sum.
+    `position`: the record's row.
     """
 
     name: str
@@ -54,7 +49,11 @@ class Pair:
     def table(self, companions: int, version: int) -> NDArray[np.float64]:
         """A table: 0 or 1 for the companions, 0 or 1 for the version of the record."""
         table = self.companions[companions].copy()
-        partners = [partner(self.position, rows) for rows in (range(len(table)), training_rows(len(table)))]
+        partners = [
+            other
+            for rows in (range(len(table)), training_rows(len(table)))
+            for other in (partner(self.position, rows), *partners_of_person(self.position, rows))
+        ]
         table[partners] = self.companions[0][partners]
         record = (self.first, self.second)[version]
         table[self.position] = np.nan if record is None else record
@@ -136,14 +135,9 @@ def on_the_plane(
 ) -> Iterator[Pair]:
     """Pairs of records without residuals, far out along one selected feature or another: they alone move a Jacobian.
 
-    Parameters
-    ----------
-    features, center, scale, effects : ndarray
-        The selected features, their units, and the effects of one such unit.
-    level : float
-        The prediction where all selected features are at their centres.
-    distance : float
-        How far out, in those units.
+    `features`, `center`, `scale`, `effects`: the selected features, their units, and the effects of one such unit.
+    `level`: the prediction where all selected features are at their centres.
+    `distance`: how far out, in those units.
     """
     ends = []
     for k, sign in ((0, 1), (-1, -1)):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpsparse.audit.harness.evaluated import EvaluatedCells
+from dpsparse.audit.harness.fits import EvaluatedCells
 from dpsparse.audit.harness.many_rows import ids_of
 from dpsparse.audit.harness.raw_shapes import as_arrow, as_frame, as_lines, as_typed_frame
 from dpsparse.audit.harness.tape import Run, Script, recorded

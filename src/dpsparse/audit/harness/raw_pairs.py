@@ -22,16 +22,10 @@ TARGET = "y"
 class RawPair:
     """A line in two versions among companions.
 
-    Parameters
-    ----------
-    name : str
-        Its difficulty, in words.
-    first, second : bytes
-        The line; an empty one is a null record.
-    companions : tuple of two lists of bytes
-        The other lines; that at `position` is replaced.
-    position : int
-        The line's place.
+    `name`: its difficulty, in words.
+    `first`, `second`: the line; an empty one is a null record.
+    `companions`: the other lines; that at `position` is replaced.
+    `position`: the line's place.
     """
 
     name: str

@@ -38,18 +38,11 @@ def run_page(
 ) -> Run:
     """Fit on a table by way of the page; its `fitted` is every page before and after, and every file.
 
-    Parameters
-    ----------
-    folder : Path
-        Made anew.
-    table : list
-        Of `raw_shapes`.
-    guarantee : dict
-        Epsilon and delta.
-    script : list or None
-        Outputs to replay.
-    holdout : float or None
-        The share of the records to hold out.
+    `folder`: made anew.
+    `table`: of `raw_shapes`.
+    `guarantee`: epsilon and delta.
+    `script`: outputs to replay.
+    `holdout`: the share of the records to hold out.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o700)

@@ -36,14 +36,9 @@ HELD = ("store", "predictions.csv", "budget.db", "budget.db-wal", "budget.db-shm
 class Program:
     """Commands, one after the other, in a folder of their own.
 
-    Parameters
-    ----------
-    commands : tuple of tuple of str
-        The arguments of each; "{folder}" stands for the folder.
-    files : dict of str to bytes
-        Files that are there beforehand.
-    grant : dict or None
-        A budget to grant in the folder's ledger.
+    `commands`: the arguments of each; "{folder}" stands for the folder.
+    `files`: files that are there beforehand.
+    `grant`: a budget to grant in the folder's ledger.
     """
 
     commands: tuple[tuple[str, ...], ...]
@@ -54,19 +49,10 @@ class Program:
 def run_program(program: "Program", folder: Path, script: Script | None = None) -> Run:
     """Run the commands, the last of them on a tape.
 
-    Parameters
-    ----------
-    program : Program
-        What to run.
-    folder : Path
-        Made anew.
-    script : list or None
-        Outputs to replay.
-
-    Returns
-    -------
-    Run
-        Its `fitted` is all that left the program.
+    `program`: what to run.
+    `folder`: made anew.
+    `script`: outputs to replay.
+    Returns: its `fitted` is all that left the program.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o700)

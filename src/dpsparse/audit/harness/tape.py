@@ -69,12 +69,8 @@ class NameCounts:
 class Tape:
     """A source of noise that records everything.
 
-    Parameters
-    ----------
-    script : list or None
-        Outputs to give; None to draw them.
-    source : NoiseSource
-        Where fresh outputs come from.
+    `script`: outputs to give; None to draw them.
+    `source`: where fresh outputs come from.
     """
 
     name, private, noiseless = "tape (audit only)", False, False

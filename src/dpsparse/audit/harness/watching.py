@@ -41,10 +41,7 @@ class Watched:
 def watched(folder: Path) -> "Iterator[Watched]":
     """Run the block in a folder, which has the temporary files too, and keep all that leaves it.
 
-    Parameters
-    ----------
-    folder : Path
-        Where the block may write.
+    `folder`: where the block may write.
     """
     seen, out, err, place = Watched(), io.StringIO(), io.StringIO(), os.getcwd()
     temporary = folder / "temporary"

@@ -113,19 +113,10 @@ def exact_delta(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The exact delta of a sequence at each epsilon, and an estimate of its numerical error.
 
-    Parameters
-    ----------
-    mechanisms : sequence of GaussianMechanism, ExponentialMechanism or RepeatedPicks
-        In order of time; their rho alone is read.
-    epsilons : sequence of float
-        Where to evaluate.
-    steps_per_unit : int
-        Grid steps in the smaller of the total standard deviation and the largest pick parameter.
-
-    Returns
-    -------
-    deltas, errors : arrays
-        The error is the change from a grid of twice the step.
+    `mechanisms`: in order of time; their rho alone is read.
+    `epsilons`: where to evaluate.
+    `steps_per_unit`: grid steps in the smaller of the total standard deviation and the largest pick parameter.
+    Returns `deltas`, `errors`: the error is the change from a grid of twice the step.
     """
     single = list(_one_by_one(mechanisms))
     total = math.sqrt(2 * sum(mechanism.rho for mechanism in single))

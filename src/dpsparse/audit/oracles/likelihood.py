@@ -64,16 +64,10 @@ def names_loss(
 ) -> float:
     """Log likelihood ratio of the names of one column and their noisy counts, all in steps, between two tables.
 
-    Parameters
-    ----------
-    released : dict of str to int
-        The names and their noisy counts.
-    first, second : dict of str to int
-        Exact counts; a value that a table does not hold is not there.
-    scale : float
-        The scale of the noise.
-    threshold : int
-        Noisy counts above it are released.
+    `released`: the names and their noisy counts.
+    `first`, `second`: exact counts; a value that a table does not hold is not there.
+    `scale`: the scale of the noise.
+    `threshold`: noisy counts above it are released.
     """
     loss = 0.0
     for value in {*first, *second}:

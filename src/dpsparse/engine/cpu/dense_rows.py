@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from dpsparse.engine.cpu import dispatch
 from dpsparse.engine.cpu.local_rows import LocalRows, QuantizedFamilies, block_size, pair_differences, pair_slices
-from dpsparse.engine.gaps import feature_of, indicators
 from dpsparse.engine.protocols import OnProgress, Query
-from dpsparse.engine.quantize import Quantizer
+from dpsparse.engine.quantize import Quantizer, feature_of, indicators
 from dpsparse.engine.refusals import NOT_FINITE, ROWS_CHANGED
 from dpsparse.engine.threads import ALL, parallel_map, slices
 

@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from dpsparse.engine import config
 from dpsparse.engine.arrays import Array, host, module_of
 from dpsparse.engine.cpu import dispatch
-from dpsparse.engine.gaps import as_column
 from dpsparse.engine.links import BESIDE, IDENTITY, Link
 from dpsparse.engine.protocols import OnProgress, Query
-from dpsparse.engine.quantize import Quantizer, check_exact, in_units
+from dpsparse.engine.quantize import Quantizer, as_column, check_exact, in_units
 from dpsparse.engine.queries import Column, Records, Thresholds, nonfinite_blocks, pick_weights, total
 from dpsparse.engine.refusals import COLUMN_CHANGED, NOT_FINITE
 from dpsparse.engine.threads import items_per_task, parallel_map, slices

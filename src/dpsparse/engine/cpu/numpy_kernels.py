@@ -7,8 +7,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
-from dpsparse.engine.gaps import indicators
-from dpsparse.engine.quantize import rounded
+from dpsparse.engine.quantize import indicators, rounded
 
 # Cells worked on at a time, so that they stay in the cache.
 _CELLS = 2**16

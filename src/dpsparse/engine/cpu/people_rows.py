@@ -1,7 +1,7 @@
 """Rows of people who have several: sums in which a person is one term, whatever number of rows they have.
 
 Responses, columns and levels of the features are kept person after person, so that every block holds whole people. The
-row that stands for a person is all that counts, pairs and splits see of them.
+row that stands for a person is all that counts and splits see of them. Differences are of all rows of two people.
 """
 
 from collections.abc import Sequence
@@ -16,25 +16,49 @@ from dpsparse.engine.cpu.dense_rows import DenseRows, round_features, round_indi
 from dpsparse.engine.cpu.local_rows import LocalRecords, LocalSession, block_size, keep_freed_memory
 from dpsparse.engine.cpu.sparse_rows import SparseRows
 from dpsparse.engine.links import IDENTITY, Link
-from dpsparse.engine.people import Held, People
+from dpsparse.engine.people import Held, Pairs, People
 from dpsparse.engine.protocols import OnProgress, Query
 from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer
 from dpsparse.engine.queries import Records, total
 from dpsparse.engine.refusals import NOT_FINITE, ROWS_CHANGED
 from dpsparse.engine.threads import parallel_map
 
-Stored = DenseRows | SparseRows
+
+class PairedRows:
+    """Rows less others of the same table; see `people.Pairs`. No array of all differences is made."""
+
+    def __init__(self, rows: Any, pairs: Pairs) -> None:
+        self._rows, self._pairs = rows, pairs
+        self.n_records, self.n_features = len(pairs.first), rows.n_features
+        self.y: NDArray[np.float64] = paired(rows.y, pairs)
+
+    def column(self, j: int, *on_progress: OnProgress) -> NDArray[Any]:
+        """Raw values of a feature, or differences of the indicators of its gaps."""
+        return paired(self._rows.column(j, *on_progress), self._pairs)
+
+    @np.errstate(all="ignore")
+    def cells(self, places: NDArray[np.intp]) -> NDArray[Any]:
+        """The features of some pairs, row-major."""
+        first, second = (_cells(self._rows, each[places]) for each in (self._pairs.first, self._pairs.second))
+        differences: NDArray[Any] = first - second
+        return differences
+
+
+@np.errstate(all="ignore")
+def paired(values: NDArray[Any], pairs: Pairs) -> NDArray[Any]:
+    """The first of each pair of some values, one for each row, less the second."""
+    differences: NDArray[Any] = values[pairs.first] - values[pairs.second]
+    return differences
+
+
+Stored = DenseRows | SparseRows | PairedRows
 
 
 class PeopleRows:
     """`protocols.Rows` of people: `n_records` is their number.
 
-    Parameters
-    ----------
-    rows : DenseRows, SparseRows or other rows of this process
-        All rows, in the order of the table.
-    people : People
-        Whose they are.
+    `rows`: all rows, in the order of the table.
+    `people`: whose they are.
     """
 
     def __init__(self, rows: Any, people: People) -> None:
@@ -55,8 +79,9 @@ class PeopleRows:
         return PeopleRows(self._rows.take(mine), People.of(number[mine]))
 
     def differences(self) -> Any:
-        """The differences of pairs of people, by the rows that stand for them; see `protocols.Rows`."""
-        return self._standing.differences()
+        """The differences of pairs of people, row by row; see `protocols.Rows`."""
+        pairs = self.people.pairs()
+        return PeopleRows(PairedRows(self._rows, pairs), pairs.people)
 
     def evaluate(self, query: Query, *public: Any) -> Any:
         """Sum what a query gives over the rows that stand for the people."""
@@ -105,12 +130,8 @@ class PeopleSession(LocalSession):
 class PeopleLevels:
     """Levels of the features, a byte a cell and quantizer, person after person.
 
-    Parameters
-    ----------
-    held : Held
-        Whose rows they are.
-    families : sequence of ndarray of int8 of shape (n, d)
-        Their levels by each quantizer.
+    `held`: whose rows they are.
+    `families` of shape (n, d): their levels by each quantizer.
     """
 
     def __init__(self, held: Held, families: Sequence[NDArray[np.int8]]) -> None:
@@ -132,7 +153,7 @@ class PeopleLevels:
             return nonfinite
 
         levels = cls(people.held(), families)
-        nonfinite = list(parallel_map(quantize, levels._blocks)) if quantizers else []
+        nonfinite = list(parallel_map(quantize, levels.blocks)) if quantizers else []
         if check_finite and any(nonfinite):
             raise ValueError(NOT_FINITE)
         return levels
@@ -143,7 +164,8 @@ class PeopleLevels:
         return sum(family.nbytes for family in self.families)
 
     @property
-    def _blocks(self) -> list[slice]:
+    def blocks(self) -> list[slice]:
+        """Slices that divide the rows between people, for a pass over their levels."""
         n, d = self.families[0].shape
         return self._held.blocks(block_size(n, max(1, d * 8)))
 
@@ -167,12 +189,14 @@ class PeopleLevels:
                 dispatch.run("add_people", *rows, 1 / np.sqrt(held.sizes), most, its_sums)
             return sums
 
-        sums: NDArray[np.float64] = total(parallel_map(add, self._blocks))
+        sums: NDArray[np.float64] = total(parallel_map(add, self.blocks))
         return sums.astype(np.int64)
 
 
 def _cells(rows: Stored, places: NDArray[np.intp]) -> NDArray[Any]:
     """The features of some rows, row-major."""
+    if isinstance(rows, PairedRows):
+        return rows.cells(places)
     if isinstance(rows, DenseRows):
         return np.ascontiguousarray(rows.X[places])
     return rows.take(places).to_array()

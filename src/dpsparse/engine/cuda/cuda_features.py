@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpsparse.engine import config
 from dpsparse.engine.arrays import host
 from dpsparse.engine.cpu.local_rows import pair_slices
-from dpsparse.engine.gaps import indicators
+from dpsparse.engine.quantize import indicators
 from dpsparse.engine.threads import ALL, slices
 
 _COPYING_THREADS = 8
@@ -53,16 +53,10 @@ class Features:
     for values that are not finite, or need not be; `nonfinite`, on the card, becomes 1 where there is one. `total` says
     whether cells may be NaN or infinite all the same.
 
-    Parameters
-    ----------
-    shape : tuple of int
-        Records and features.
-    dtype : torch.dtype
-        That of the cells.
-    device : torch.device
-        The card.
-    memory : int
-        Bytes of levels that may be kept on the card.
+    `shape`: records and features.
+    `dtype`: that of the cells.
+    `device`: the card.
+    `memory`: bytes of levels that may be kept on the card.
     """
 
     total = False
@@ -223,12 +217,8 @@ class StreamedFeatures(Features):
 class DifferenceFeatures(Features):
     """Features of some rows less those of others, which kernels subtract.
 
-    Parameters
-    ----------
-    first, second : Features
-        Both of the same shape.
-    memory : int
-        Bytes of levels that may be kept on the card.
+    `first`, `second`: both of the same shape.
+    `memory`: bytes of levels that may be kept on the card.
     """
 
     total = True

@@ -28,14 +28,9 @@ class QuantizedCard:
     The first pass makes them, and checks: it raises ValueError, with a constant text, if a feature is not finite,
     unless such features are accepted.
 
-    Parameters
-    ----------
-    features : Features
-        The features.
-    quantizers : tuple of Quantizer
-        Make levels of them: a block is read once for all.
-    room : int
-        Bytes of levels that may be kept.
+    `features`: the features.
+    `quantizers`: make levels of them: a block is read once for all.
+    `room`: bytes of levels that may be kept.
     """
 
     def __init__(self, features: Features, quantizers: tuple[Quantizer, ...], room: int) -> None:

@@ -15,10 +15,9 @@ from dpsparse.engine.cuda.cuda_counts import feature_counts
 from dpsparse.engine.cuda.cuda_features import DifferenceFeatures, Features
 from dpsparse.engine.cuda.cuda_quantized import QuantizedCard, require_finite, to_host
 from dpsparse.engine.cuda.cuda_terms import Terms
-from dpsparse.engine.gaps import as_column
 from dpsparse.engine.links import IDENTITY, Link
 from dpsparse.engine.protocols import OnProgress, Query
-from dpsparse.engine.quantize import Quantizer
+from dpsparse.engine.quantize import Quantizer, as_column
 from dpsparse.engine.queries import Thresholds
 from dpsparse.engine.threads import ALL
 
@@ -28,14 +27,10 @@ class CudaRows(LocalRows):
 
     A session without that check has them accept gaps from then on.
 
-    Parameters
-    ----------
-    features : Features
-        The features.
-    y : array-like
-        Their responses.
-    check_before_release : bool
-        Whether a session checks the features when it is opened, or in the pass for its first scores.
+    `features`: the features.
+    `y`: their responses.
+    `check_before_release`: whether a session checks the features when it is opened, or in the pass for its first
+      scores.
     """
 
     def __init__(self, features: Features, y: Any, check_before_release: bool = True) -> None:

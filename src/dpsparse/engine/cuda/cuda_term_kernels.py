@@ -26,7 +26,7 @@ def _residual(y, units, numbers, records, inside, n, k):
 
 @triton.jit(do_not_specialize=["k", "stride"])
 def column_kernel(column, y, units, n, k, stride, BLOCK: tl.constexpr):
-    """`gaps.as_column` of raw values, as column k."""
+    """`quantize.as_column` of raw values, as column k."""
     records = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     inside = records < n
     x = tl.load(column + records.to(tl.int64) * stride, mask=inside, other=0).to(tl.float64)

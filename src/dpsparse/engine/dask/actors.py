@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from dpsparse.engine import config
 from dpsparse.engine.cpu.dense_rows import DenseDifferences, DenseRows
 from dpsparse.engine.cpu.local_rows import LocalRecords, rescaled
-from dpsparse.engine.gaps import as_column
 from dpsparse.engine.links import Link
 from dpsparse.engine.protocols import Query
-from dpsparse.engine.quantize import Quantizer
+from dpsparse.engine.quantize import Quantizer, as_column
 from dpsparse.engine.queries import Column, Records, total
 from dpsparse.engine.refusals import NOT_AS_DECLARED
 from dpsparse.engine.threads import parallel_map, threads

@@ -2,8 +2,9 @@
 
 Workers quantize the features where they lie, and exchange levels, responses and selected columns, so that in the end
 each partition holds whole people, person after person, as `engine.cpu.people_rows` has them in memory: the bits are the
-same. A byte a cell and quantizer moves, not the features. Those of the rows that stand for people move as they are
-where splits and pairs need them; they are kept only where workers hold the features anyway.
+same. A byte a cell and quantizer moves, not the features. These move as they are, once, where pairs of people need
+their differences, of which levels are kept; and those of the rows that stand for people where splits need them, which
+are kept only where workers hold the features anyway.
 
 Whose rows are whose is known to the client: what it sends is which rows of a partition go where.
 """
@@ -18,9 +19,10 @@ import dask.array as da
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsparse.engine.cpu.dense_rows import DenseDifferences
 from dpsparse.engine.cpu.local_rows import LocalRecords
 from dpsparse.engine.cpu.people_rows import PeopleLevels
-from dpsparse.engine.dask.actors import Form, Partition, evaluate_rows, rows_of, single_threaded
+from dpsparse.engine.dask.actors import Form, Opening, Partition, evaluate_rows, rows_of, single_threaded
 from dpsparse.engine.dask.dask_rows import DaskRows, Partitions
 from dpsparse.engine.dask.session import DaskSession
 from dpsparse.engine.dask.tasks import compute, futures_by_key, persist, tasks
@@ -38,16 +40,10 @@ Places = NDArray[np.intp]
 class DaskPeopleRows:
     """`protocols.Rows` of people: `n_records` is their number.
 
-    Parameters
-    ----------
-    features : Partitions
-        The features of the whole table.
-    y : dask.array.Array
-        Its responses, divided as the features are.
-    people : People
-        Whose these rows are.
-    rows : ndarray of int or None, default=None
-        Which rows of the table, rising; None for all.
+    `features`: the features of the whole table.
+    `y`: its responses, divided as the features are.
+    `people`: whose these rows are.
+    `rows`: which rows of the table, rising; None for all.
     """
 
     def __init__(self, features: Partitions, y: Any, people: People, rows: Places | None = None) -> None:
@@ -87,9 +83,15 @@ class DaskPeopleRows:
     def _exchange(self, places: list[Places]) -> "_Exchange":
         return _Exchange(self._lengths, places)
 
-    def differences(self) -> DaskRows:
-        """The differences of pairs of people, by the rows that stand for them; see `protocols.Rows`."""
-        return self._standing.differences()
+    def differences(self) -> "DaskPairedRows":
+        """The differences of pairs of people, row by row; see `protocols.Rows`."""
+        first, second, people = self.people.pairs()
+        held = people.held()
+        blocks = held.blocks(max(self._lengths))
+        exchange = self._exchange([np.concatenate([first[block], second[block]]) for block in blocks])
+        seen = _Read(self._features.form, self._features.shape)
+        data = people.n_people, self._partitions, seen, self._y
+        return DaskPairedRows(exchange, [held.take(block) for block in blocks], data)
 
     def evaluate(self, query: Query, *public: Any) -> Any:
         """Sum what a query gives over the rows that stand for the people."""
@@ -149,6 +151,31 @@ class DaskPeopleSession(DaskSession):
         return self._exchange.moved(super()._columns(shared), _joined)
 
 
+class DaskPairedRows:
+    """The differences of pairs of people; see `protocols.Rows`."""
+
+    def __init__(self, exchange: "_Exchange", people: list[Held], data: tuple[Any, ...]) -> None:
+        self._exchange, self._people, self._data = exchange, people, data
+
+    def session(self, quantizers: tuple[Quantizer, ...], *, check_finite: bool = True) -> "DaskPairedSession":
+        """Open a session. Whether cells are finite is not checked: it is where they are read."""
+        return DaskPairedSession(self._exchange, self._people, *self._data, quantizers, False, False, IDENTITY)
+
+
+class DaskPairedSession(DaskPeopleSession):
+    """A session on them: both rows of each pair go to one partition, the first ones before the second."""
+
+    def _opened(self, partitions: list[Any]) -> list[Any]:
+        form, *_ = self._opening
+        read = tasks(_features_of, [(X, rows) for X, _, rows in partitions], form)
+        taken = [dask.delayed(_taken, pure=False)(y, rows) for _, y, rows in partitions]
+        moved = (self._exchange.moved(each, _joined) for each in (read, taken))
+        return tasks(_open_pairs, zip(*moved, self._people, strict=True), self._opening)
+
+    def _columns(self, shared: tuple[Form, int]) -> list[Any]:
+        return self._exchange.moved(DaskSession._columns(self, shared), _joined_differences)
+
+
 class _Standing:
     """The rows that stand for people as partitions of their own, in the order of the people; see `Partitions`."""
 
@@ -169,12 +196,8 @@ class _Standing:
 class _Exchange:
     """Which rows of each partition go to which new one, and in which order they lie there.
 
-    Parameters
-    ----------
-    lengths : sequence of int
-        The numbers of rows of the partitions.
-    places : list of ndarray of int
-        For each new partition its rows, by their places in the table.
+    `lengths`: the numbers of rows of the partitions.
+    `places`: for each new partition its rows, by their places in the table.
     """
 
     def __init__(self, lengths: Sequence[int], places: list[Places]) -> None:
@@ -231,6 +254,27 @@ def _pieces(value: Any, places: list[Places]) -> list[Any]:
 def _joined(pieces: list[NDArray[Any]], order: Places) -> NDArray[Any]:
     """The rows of a new partition."""
     return np.concatenate(pieces)[order]
+
+
+def _joined_differences(pieces: list[NDArray[Any]], order: Places) -> NDArray[Any]:
+    """The first values of some pairs less the second."""
+    return _differences(_joined(pieces, order))
+
+
+def _differences(values: NDArray[Any]) -> NDArray[Any]:
+    with single_threaded():
+        differences: NDArray[Any] = values[: len(values) // 2] - values[len(values) // 2 :]
+        return differences
+
+
+def _open_pairs(X: NDArray[Any], y: NDArray[np.float64], held: Held, shared: Opening) -> Partition:
+    """Whole pairs of people as a pursuit sees them."""
+    _, quantizers, _, link = shared
+    responses, n_pairs = _differences(y), len(y) // 2
+    with single_threaded():
+        read = DenseDifferences(X[:n_pairs], X[n_pairs:], responses).quantized(quantizers, check_finite=False)
+    levels = [np.ascontiguousarray(family.levels) for family in read.families]
+    return Partition(slice(0, n_pairs), LocalRecords(responses, PeopleLevels(held, levels), (), link, None, held), 0)
 
 
 def _joined_partitions(pieces: list[Partition], order: Places, held: Held) -> Partition:

@@ -2,7 +2,8 @@
 
 A session holds levels of a byte a cell, person after person, of as many columns as memory allows. Where that is not all
 of them, the others are read again in each pass, as many at a time: the rows of a person may lie anywhere in the files,
-and a person's sum for a feature needs all of them, but no other feature.
+and a person's sum for a feature needs all of them, but no other feature. So do the differences of two people's rows,
+for which the cells of a few columns are held as they are.
 """
 
 from collections.abc import Iterator
@@ -13,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsparse.engine import config
-from dpsparse.engine.cpu.dense_rows import DenseRows, has_nonfinite
+from dpsparse.engine.cpu.dense_rows import DenseRows, has_nonfinite, round_features
 from dpsparse.engine.cpu.local_rows import keep_freed_memory
-from dpsparse.engine.cpu.people_rows import PeopleLevels, PeopleRows, PeopleSession
+from dpsparse.engine.cpu.people_rows import PairedRows, PeopleLevels, PeopleRows, PeopleSession, paired
 from dpsparse.engine.disk.disk_rows import BlockCells, DiskRows, each_block, levels_of
-from dpsparse.engine.disk.feature_sources import Block, FeatureSource
+from dpsparse.engine.disk.feature_sources import Block, FeatureSource, Places
 from dpsparse.engine.disk.memory import available_bytes
 from dpsparse.engine.links import IDENTITY, Link
-from dpsparse.engine.people import People
+from dpsparse.engine.people import Pairs, People
 from dpsparse.engine.protocols import OnProgress
 from dpsparse.engine.quantize import Quantizer
 from dpsparse.engine.refusals import NOT_FINITE
@@ -30,12 +31,8 @@ from dpsparse.engine.threads import ALL, slices
 class DiskPeopleRows(PeopleRows):
     """`protocols.Rows` of people, whose features are in files.
 
-    Parameters
-    ----------
-    rows : DiskRows
-        All rows of a source, in its order.
-    people : People
-        Whose they are.
+    `rows`: all rows of a source, in its order.
+    `people`: whose they are.
     """
 
     _rows: Any
@@ -68,6 +65,10 @@ class DiskPeopleRows(PeopleRows):
         rows = DiskRows(PlacedSource(self._rows.source, mine), self._rows.y[mine])
         return DiskPeopleRows(rows, People.of(number[mine]))
 
+    def differences(self) -> "DiskPairedRows":
+        """The differences of pairs of people, row by row; see `protocols.Rows`."""
+        return DiskPairedRows(self._rows, self.people.pairs())
+
     def session(
         self,
         quantizers: tuple[Quantizer, ...],
@@ -85,6 +86,30 @@ class DiskPeopleRows(PeopleRows):
         return PeopleSession(self._rows, self.people, constant, levels, link)
 
 
+class DiskPairedRows(PeopleRows):
+    """The differences of pairs of people."""
+
+    _rows: Any
+
+    def __init__(self, rows: DiskRows, pairs: Pairs) -> None:
+        super().__init__(PairedRows(rows, pairs), pairs.people)
+        self._source, self._pairs = rows.source, pairs
+
+    def session(
+        self,
+        quantizers: tuple[Quantizer, ...],
+        *,
+        constant: bool = False,
+        check_finite: bool = True,
+        link: Link = IDENTITY,
+        on_progress: OnProgress = None,
+    ) -> PeopleSession:
+        """Open a session; see `protocols.Rows`. Whether cells are finite is not checked: it is where they are read."""
+        keep_freed_memory()
+        levels = DiskPairLevels(self._source, self._pairs, quantizers, on_progress)
+        return PeopleSession(self._rows, self.people, constant, levels, link)
+
+
 class DiskPeopleLevels:
     """Levels of the features, person after person: of all columns, or of as many at a time as there is room for."""
 
@@ -92,7 +117,7 @@ class DiskPeopleLevels:
         self, source: FeatureSource, people: People, quantizers: tuple[Quantizer, ...], on_progress: OnProgress
     ) -> None:
         self._source, self._people, self._quantizers = source, people, quantizers
-        n, d = source.shape
+        n, d = len(people.order), source.shape[1]
         self._place_of = np.empty(n, dtype=np.intp)
         self._place_of[people.order] = np.arange(n)
         at_once = d if not quantizers else max(1, min(d, int(_room() // (n * len(quantizers)))))
@@ -138,6 +163,41 @@ class DiskPeopleLevels:
         return PeopleLevels(self._people.held(), families), max(found)
 
 
+class DiskPairLevels(DiskPeopleLevels):
+    """The same of differences of pairs; cells of a few columns are held at a time, in no more memory than levels."""
+
+    def __init__(
+        self, source: FeatureSource, pairs: Pairs, quantizers: tuple[Quantizer, ...], on_progress: OnProgress
+    ) -> None:
+        self._pairs = pairs
+        super().__init__(source, pairs.people, quantizers, on_progress)
+
+    def _read(self, columns: slice, on_progress: OnProgress = None) -> tuple[PeopleLevels, int]:
+        """The levels of some columns."""
+        shape = len(self._pairs.first), columns.stop - columns.start
+        levels = PeopleLevels(self._people.held(), [np.empty(shape, dtype=np.int8) for _ in self._quantizers])
+        groups = slices(shape[1], shape[1] // self._source.dtype.itemsize, columns.start)
+        for place, group in enumerate(groups):
+            cells = self._source.columns(range(self._source.shape[1])[group])
+            quantizers = [quantizer.of(group) for quantizer in self._quantizers]
+            out = slice(group.start - columns.start, group.stop - columns.start)
+            for block in levels.blocks:
+                few = Pairs(self._pairs.first[block], self._pairs.second[block], self._people)
+                differences = paired(cells, few)
+                for quantizer, family in zip(quantizers, levels.families, strict=True):
+                    family[block, out] = _levels(differences, quantizer)
+            if on_progress:
+                on_progress((place + 1) / len(groups))
+        return levels, 0
+
+
+def _levels(cells: NDArray[Any], quantizer: Quantizer) -> NDArray[np.int8]:
+    """The levels of some cells."""
+    levels = np.empty(cells.shape, dtype=np.int8)
+    round_features(np.ascontiguousarray(cells), quantizer, levels)
+    return levels
+
+
 class PlacedSource(FeatureSource):
     """Some rows of a source, in any order."""
 
@@ -160,6 +220,10 @@ class PlacedSource(FeatureSource):
     def column(self, feature: int, on_progress: OnProgress = None) -> NDArray[Any]:
         """The values of a feature."""
         return self._source.column(feature, on_progress)[self._places]
+
+    def columns(self, features: Places, on_progress: OnProgress = None) -> NDArray[Any]:
+        """Values of some features: the source is read once."""
+        return self._source.columns(features, on_progress)[self._places]
 
 
 def _room() -> float:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from dpsparse.engine import config, gaps
+from dpsparse.engine import config, quantize
 from dpsparse.engine.cpu.local_rows import pair_blocks, pair_differences
 from dpsparse.engine.protocols import OnProgress
 from dpsparse.engine.refusals import CHANGED
@@ -66,7 +66,7 @@ class FeatureSource:
 
     def indicators(self, block: Block, cells: NDArray[Any]) -> NDArray[Any]:
         """Indicators of the gaps of a block, whose cells have been read."""
-        result: NDArray[Any] = gaps.indicators(cells)
+        result: NDArray[Any] = quantize.indicators(cells)
         return result
 
     def prefetch(self, block: Block) -> None:
@@ -75,7 +75,7 @@ class FeatureSource:
     def column(self, feature: int, on_progress: OnProgress = None) -> NDArray[Any]:
         """The values of a feature; of feature d + j of d features the indicators of feature j."""
         values = self.columns([feature % self.shape[1]], on_progress)[:, 0]
-        return values if feature < self.shape[1] else gaps.indicators(values)
+        return values if feature < self.shape[1] else quantize.indicators(values)
 
     def columns(self, features: Places, on_progress: OnProgress = None) -> NDArray[Any]:
         """Values of some features, one column each; `on_progress` is given the share that is done."""
@@ -143,7 +143,7 @@ class DifferenceSource(FeatureSource):
 
     def indicators(self, block: Block, cells: NDArray[Any]) -> NDArray[Any]:
         """Differences of the indicators of both records' gaps; these are read again."""
-        first, second = map(gaps.indicators, self._both(block))
+        first, second = map(quantize.indicators, self._both(block))
         result: NDArray[Any] = first - second
         return result
 

@@ -163,8 +163,6 @@ def days(moments: NDArray[Any]) -> NDArray[np.float64]:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dpsparse.io.cells.column_cells import days
     >>> days(np.array(["1970-01-02T12", "NaT"], dtype="datetime64[h]")), days(np.array([36], dtype="timedelta64[h]"))
     (array([1.5, nan]), array([1.5]))
     """

@@ -43,22 +43,14 @@ _DOLLAR = ord("$")
 def split(data, separator, n_cells, slots, utf8, longest, starts, ends):
     """Find the cells of each record.
 
-    Parameters
-    ----------
-    data : ndarray of uint8
-        Whole lines.
-    separator : int
-        The byte between cells.
-    n_cells : int
-        The cells of a record.
-    slots : ndarray of int64
-        For each cell of a record its place in `starts` and `ends`; -1 for one that is not wanted.
-    utf8 : bool
-        Whether a record must be valid UTF-8.
-    longest : int
-        The longest line that is read.
-    starts, ends : ndarray of int32, shape (n_records, n_wanted)
-        Filled in.
+    `data` (ndarray of uint8): whole lines.
+    `separator` (int): the byte between cells.
+    `n_cells` (int): the cells of a record.
+    `slots` (ndarray of int64): for each cell of a record its place in `starts` and `ends`; -1 for one that is not
+      wanted.
+    `utf8` (bool): whether a record must be valid UTF-8.
+    `longest` (int): the longest line that is read.
+    `starts`, `ends` (ndarray of int32, shape (n_records, n_wanted)): filled in.
     """
     place, size = 0, len(data)
     for row in range(len(starts)):

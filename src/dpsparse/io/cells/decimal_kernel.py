@@ -51,14 +51,9 @@ def _product(a, b):
 def to_double(w, q, bits):
     """The double nearest to w 10^q; NaN where this cannot tell it.
 
-    Parameters
-    ----------
-    w : uint64
-        The digits.
-    q : int64
-        The power of ten.
-    bits : ndarray of one uint64
-        Memory for the result's bits.
+    `w` (uint64): the digits.
+    `q` (int64): the power of ten.
+    `bits` (ndarray of one uint64): memory for the result's bits.
     """
     if w == _U(0):
         return 0.0

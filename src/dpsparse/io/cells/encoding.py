@@ -9,7 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsparse.engine.disk.feature_sources import Block, FeatureSource
+from dpsparse.io.cells.block_table import BlockTable
+from dpsparse.io.cells.column_cells import Cells
 from dpsparse.io.cells.grammar import Kind
+from dpsparse.io.cells.row_selection import Rows, TableBlock
 from dpsparse.io.table_features import Feature, filled
 
 
@@ -27,10 +31,8 @@ def encode(
     Examples
     --------
     >>> import pandas as pd
-    >>> from dpsparse.io.cells.encoding import encode
     >>> from dpsparse.io.cells.grammar import bucket
     >>> from dpsparse.io.cells.raw_table import FrameTable
-    >>> from dpsparse.io.table_features import Feature
     >>> table = FrameTable(pd.DataFrame({"age": [31.0, None], "region": ["north", None]}))
     >>> north = Feature("region", kind="text", buckets=(bucket("north"),))
     >>> encode(table, [Feature("age", kind="number"), north, Feature("region", kind="text", missing=True)])
@@ -74,7 +76,6 @@ def yes_or_no(raw: Any, column: str, positive: str) -> NDArray[np.float64]:
     Examples
     --------
     >>> import pandas as pd
-    >>> from dpsparse.io.cells.encoding import yes_or_no
     >>> from dpsparse.io.cells.raw_table import as_raw_table
     >>> yes_or_no(as_raw_table(pd.DataFrame({"denied": ["Yes", "no", "perhaps", None]})), "denied", "yes")
     array([ 1.,  0.,  0., nan])
@@ -93,3 +94,45 @@ def _zero_one(feature: Feature, buckets: NDArray[np.int16]) -> NDArray[np.bool_]
         return buckets < 0
     found: NDArray[np.bool_] = (buckets >= 0) & (np.isin(buckets, feature.buckets or ()) != feature.other)
     return found
+
+
+class EncodedSource(FeatureSource):
+    """What `encode` gives of a raw table, a block of records at a time."""
+
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, table: BlockTable, features: Sequence[Feature]) -> None:
+        self._table, self._features = table, features
+        self._blocks = {
+            rows.start: (rows, block) for block in table.blocks if (rows := table.rows_of(block)).stop > rows.start
+        }
+        self._starts = np.array(list(self._blocks), dtype=np.int64)
+        self.shape = table.n_records, len(features)
+
+    def row_blocks(self) -> list[slice]:
+        """The table's own blocks of records."""
+        return [rows for rows, _ in self._blocks.values()]
+
+    def read(self, block: Block) -> NDArray[Any]:
+        """The cells of a block, or of some of its rows."""
+        rows, columns = block
+        features = self._features[columns] if isinstance(columns, slice) else [self._features[k] for k in columns]
+        start = self._starts[np.searchsorted(self._starts, rows.start, side="right") - 1]
+        whole, of_table = self._blocks[int(start)]
+        inside = slice(rows.start - whole.start, rows.stop - whole.start)
+        return encode(_Part(self._table, of_table, inside), list(features))
+
+
+class _Part(BlockTable):
+    """Some records of one block of a table."""
+
+    blocks: list[Rows]
+
+    def __init__(self, table: BlockTable, block: TableBlock, rows: slice) -> None:
+        self.names, self.declared = table.names, table.declared
+        self.blocks = [Rows(0, rows.stop - rows.start)]
+        self._table, self._block, self._kept = table, block, rows
+
+    def cells(self, block: TableBlock, columns: Sequence[str]) -> list[Cells]:
+        """The cells of some columns."""
+        return [cells.take(self._kept) for cells in self._table.kept(self._block, columns)[1]]

@@ -37,16 +37,10 @@ _EXPECTED = {
 class FaultGroup:
     """Cells or lines with the same fault.
 
-    Parameters
-    ----------
-    column : str or None
-        The column; None where whole lines are meant.
-    what : str
-        The fault, in words that quote no cell.
-    count : int
-        How many there are.
-    lines : tuple of int
-        Where the first of them are: lines of a CSV file, whose first line is 1, or else records from 1 on.
+    `column`: the column; None where whole lines are meant.
+    `what`: the fault, in words that quote no cell.
+    `count`: how many there are.
+    `lines`: where the first of them are: lines of a CSV file, whose first line is 1, or else records from 1 on.
     """
 
     column: str | None
@@ -59,12 +53,8 @@ class FaultGroup:
 class Faults:
     """The faults of a table; iterating gives the first ones as (line, column, what), in the order of lines.
 
-    Parameters
-    ----------
-    groups : tuple of FaultGroup
-        Faulty lines, then unreadable and missing cells column by column.
-    remarks : tuple of (str or None, str)
-        What seems odd about a column, or about the table as a whole.
+    `groups`: faulty lines, then unreadable and missing cells column by column.
+    `remarks`: what seems odd about a column, or about the table as a whole.
     """
 
     groups: tuple[FaultGroup, ...]

@@ -23,10 +23,8 @@ class FormulaTable(BlockTable):
     Examples
     --------
     >>> import pandas as pd
-    >>> from dpsparse.io.cells.formula_table import FormulaTable
     >>> from dpsparse.io.cells.formulas import read_formula
     >>> from dpsparse.io.cells.raw_table import FrameTable
-    >>> from dpsparse.io.cells.grammar import Kind
     >>> base = FrameTable(pd.DataFrame({"age": [40.0, 60.0], "cost": [1.0, 2.0]}))
     >>> table = FormulaTable(base, read_formula("cost ~ I((age - 50) / 10)", base.names, base.declared))
     >>> table.numbers(["I((age - 50) / 10)"], [Kind.number]).ravel().tolist()

@@ -71,14 +71,10 @@ class Reader(Protocol):
 class Expression:
     """A number of each record, from this record alone.
 
-    Parameters
-    ----------
-    text : str
-        As it stands in the formula.
+    `text`: as it stands in the formula.
 
     Examples
     --------
-    >>> from dpsparse.io.cells.formula_terms import Expression
     >>> expression = Expression("I((age - 50) / 15)")
     >>> expression.columns()
     (['age'], [])
@@ -211,7 +207,6 @@ class Spline:
 
     Examples
     --------
-    >>> from dpsparse.io.cells.formula_terms import Spline
     >>> spline = Spline.of("bs(age, knots=[30, 50, 70], lower=0, upper=110)")
     >>> spline.inside.text, len(spline.names), [round(unit, 2) for unit in spline.units()[0]]
     ('age', 6, [0.11, 0.19])

@@ -31,26 +31,15 @@ class Product:
 class Formula:
     """What a formula makes of a table's columns.
 
-    Parameters
-    ----------
-    text : str
-        The formula, with every product and every column written out.
-    kinds : dict of str to str
-        How the table's own columns are read that the terms are made of.
-    target : str
-        The column of responses.
-    columns : tuple of str
-        The columns of features: the table's own, and those that terms make.
-    numbers : dict of str to tuple of Expression
-        For each column that is made, the expressions whose product it is.
-    splines : tuple of Spline
-        Each makes several columns of one variable.
-    joined : dict of str to tuple of str
-        Columns whose text is that of several categories together.
-    categories : tuple of str
-        The columns that are read as text whatever their type.
-    products : tuple of Product
-        Numbers times categories.
+    `text`: the formula, with every product and every column written out.
+    `kinds`: how the table's own columns are read that the terms are made of.
+    `target`: the column of responses.
+    `columns`: the columns of features: the table's own, and those that terms make.
+    `numbers`: for each column that is made, the expressions whose product it is.
+    `splines`: each makes several columns of one variable.
+    `joined`: columns whose text is that of several categories together.
+    `categories`: the columns that are read as text whatever their type.
+    `products`: numbers times categories.
     """
 
     text: str
@@ -102,7 +91,6 @@ def read_formula(
 
     Examples
     --------
-    >>> from dpsparse.io.cells.formulas import read_formula
     >>> kinds = {"age": "number", "sex": "text"}
     >>> formula = read_formula("cost ~ age*sex", ["age", "sex", "cost"], kinds)
     >>> formula.text, formula.columns, formula.products

@@ -58,7 +58,6 @@ class Kind(StrEnum):
 
     Examples
     --------
-    >>> from dpsparse.io.cells.grammar import CellClass, Kind
     >>> CellClass.EITHER in Kind.number_comma.reads
     True
     """
@@ -109,7 +108,6 @@ def classify(text: str) -> CellClass:
 
     Examples
     --------
-    >>> from dpsparse.io.cells.grammar import classify
     >>> [classify(text).name for text in ("1.5", "1,234", "1,5", "31/01/2024", "no", "n/a", "north")]
     ['NUMBER', 'EITHER', 'COMMA', 'DATE_DMY', 'BOOLEAN', 'EMPTY', 'TEXT']
     """
@@ -121,7 +119,6 @@ def value(text: str, kind: Kind) -> float:
 
     Examples
     --------
-    >>> from dpsparse.io.cells.grammar import Kind, value
     >>> value("1,234", Kind.number_grouped), value("1,234", Kind.number_comma), value("1,234", Kind.number)
     (1234.0, 1.234, nan)
     """
@@ -135,7 +132,6 @@ def bucket(text: str) -> int:
 
     Examples
     --------
-    >>> from dpsparse.io.cells.grammar import bucket
     >>> bucket(" north ") == bucket("north")
     True
     """
@@ -159,7 +155,6 @@ def is_empty_word(text: str) -> bool:
 
     Examples
     --------
-    >>> from dpsparse.io.cells.grammar import is_empty_word
     >>> [is_empty_word(text) for text in ("", "N/A", "-inf", "1e999")]
     [True, True, True, False]
     """

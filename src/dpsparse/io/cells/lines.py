@@ -10,6 +10,7 @@ import codecs
 import itertools
 import mmap
 import os
+import re
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -26,7 +27,7 @@ from dpsparse.engine.refusals import (
     SAME_NAME,
 )
 from dpsparse.engine.threads import parallel_map
-from dpsparse.io.cells.header import may_be_a_name
+from dpsparse.io.cells.number_grammar import read_number
 from dpsparse.schema import FileError, checked_path, is_name
 
 LONGEST_LINE = 2**20
@@ -170,7 +171,6 @@ def decoded(text: bytes, encoding: str) -> str:
 
     Examples
     --------
-    >>> from dpsparse.io.cells.lines import decoded
     >>> decoded(b"5 \x80", "cp1252"), decoded(b"5 \x80", "latin-1")
     ('5 €', '5 €')
     """
@@ -213,3 +213,32 @@ def _quoted_cell(line: bytes, place: int) -> tuple[bytes | None, int]:
 def _most_common_separator(header: bytes) -> str:
     outside = b"".join(header.split(b'"')[::2])
     return max(SEPARATORS, key=lambda separator: outside.count(separator.encode()))
+
+
+# What a record holds and a name does not: dates with a month in words or a time, e-mail addresses, UUIDs and values
+# that programs write for nothing, yes and no.
+_NO_NAME = re.compile(
+    r"""\d{4}-\d\d-\d\d.*
+    |\d{1,4}[-/.\s]*(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[-/.,\s]*\d{1,4}.*
+    |(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[-/.,\s]+\d{1,2}[-/.,\s]+\d{2,4}.*
+    |[^@\s]+@[^@\s]+\.[^@\s]+
+    |[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
+    |nan|null|none|true|false""",
+    re.IGNORECASE | re.VERBOSE | re.DOTALL,
+)
+
+
+def may_be_a_name(text: str) -> bool:
+    """Whether a cell of the first line may be the name of a column, as far as it tells by itself."""
+    text = text.strip()
+    digits, letters = any(map(str.isdigit, text)), any(map(str.isalpha, text))
+    return not (digits and (not letters or _is_number(text))) and not _NO_NAME.fullmatch(text)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        # EUR 1.234,50 is an amount, while EUR 2019 may be the name of a column.
+        return read_number(text) is not None and not "".join(text.split()).isalnum()
+    return True

@@ -61,7 +61,6 @@ def read_number(text: str) -> Readings | None:
 
     Examples
     --------
-    >>> from dpsparse.io.cells.number_grammar import read_number
     >>> read_number("EUR 1.234,50-").comma, read_number("1'234.50").plain, read_number("(1,234)").grouped
     ('-1234.50', '1234.50', '-1234')
     """

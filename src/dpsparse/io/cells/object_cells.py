@@ -30,7 +30,6 @@ def can_be_ids(objects: list[Any]) -> bool:
 
     Examples
     --------
-    >>> from dpsparse.io.cells.object_cells import can_be_ids
     >>> can_be_ids(["a", None]), can_be_ids([7, float("nan")]), can_be_ids([7, "007"]), can_be_ids([b"a"])
     (True, True, False, False)
     """
@@ -50,8 +49,6 @@ def real_number(cell: Any) -> float:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dpsparse.io.cells.object_cells import real_number
     >>> real_number(np.int8(3)), real_number(True)
     (3.0, 1.0)
     """

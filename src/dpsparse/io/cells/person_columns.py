@@ -94,7 +94,6 @@ def is_called_so(column: str) -> bool:
 
     Examples
     --------
-    >>> from dpsparse.io.cells.person_columns import is_called_so
     >>> [name for name in ("patient_id", "SUBJID", "personId", "Student", "patient_age", "paid") if is_called_so(name)]
     ['patient_id', 'SUBJID', 'personId', 'Student']
     """

@@ -62,21 +62,11 @@ def is_utf8(data, start, stop):
 def distinct(data, starts, ends, table, codes, places):
     """Number the different texts among cells, by their bytes.
 
-    Parameters
-    ----------
-    data, starts, ends : ndarray
-        The cells.
-    table : ndarray of int32
-        Memory: -1 everywhere, a power of two, at least twice as long as there are cells.
-    codes : ndarray of int64
-        The number of each cell's text; -1 in blank records.
-    places : ndarray of int64
-        A cell with each text.
-
-    Returns
-    -------
-    int
-        How many texts there are.
+    `data`, `starts`, `ends` (ndarray): the cells.
+    `table` (ndarray of int32): memory: -1 everywhere, a power of two, at least twice as long as there are cells.
+    `codes` (ndarray of int64): the number of each cell's text; -1 in blank records.
+    `places` (ndarray of int64): a cell with each text.
+    Returns: how many texts there are.
     """
     count, mask = 0, np.uint64(len(table) - 1)
     for row in range(len(starts)):

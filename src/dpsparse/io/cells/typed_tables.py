@@ -79,7 +79,6 @@ class FrameTable(BlockTable):
     Examples
     --------
     >>> import pandas as pd
-    >>> from dpsparse.io.cells.typed_tables import FrameTable
     >>> table = FrameTable(pd.DataFrame({"age": [31.5, None], "region": ["north", None]}))
     >>> {name: kind.value for name, kind in table.declared.items()}
     {'age': 'number'}

@@ -20,8 +20,6 @@ def packed(cells: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
 
     Examples
     --------
-    >>> from dpsparse.io.cells.column_cells import TextCells
-    >>> from dpsparse.io.store.texts import packed
     >>> texts, ends = packed(TextCells.of(["north", None, "é"]))
     >>> texts.tobytes(), ends.tolist()
     (b'north\xc3\xa9', [5, -6, 7])

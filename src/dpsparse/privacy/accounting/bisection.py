@@ -11,7 +11,6 @@ def bracket(holds: Callable[[float], bool], first: float) -> tuple[float, float]
 
     Examples
     --------
-    >>> from dpsparse.privacy.accounting.bisection import bracket
     >>> low, high = bracket(lambda x: x * x <= 2, 1.0)
     >>> low * low <= 2 < high * high
     True

@@ -105,7 +105,6 @@ def compose(items: Iterable[Priced]) -> Composition:
 
     Examples
     --------
-    >>> from dpsparse.privacy.accounting.compose import compose
     >>> from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism, Slot
     >>> cost = compose([Slot("pick", ExponentialMechanism(0.01)), Slot("mean", GaussianMechanism(0.02))])
     >>> round(cost.rho, 9), round(cost.mu, 3)
@@ -141,7 +140,6 @@ def compose_gdp(mechanisms: Sequence[Mechanism], *, certify: bool = True) -> flo
 
     Examples
     --------
-    >>> from dpsparse.privacy.accounting.compose import compose_gdp
     >>> from dpsparse.privacy.accounting.release import GaussianMechanism
     >>> round(compose_gdp([GaussianMechanism(0.5)]), 9)
     1.0

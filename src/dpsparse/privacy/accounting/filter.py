@@ -150,8 +150,6 @@ class PrivacyFilter:
 
     Examples
     --------
-    >>> from dpsparse.privacy.guarantee import Guarantee
-    >>> from dpsparse.privacy.accounting.filter import Cost, PrivacyFilter
     >>> fresh = PrivacyFilter(Guarantee(1.0, 1e-6))
     >>> fresh.admits(Cost(1.0, 1e-6)), fresh.admits(Cost(1.1, 1e-6))
     (True, False)
@@ -208,7 +206,6 @@ def round_down(epsilon: float) -> float:
 
     Examples
     --------
-    >>> from dpsparse.privacy.accounting.filter import round_down
     >>> round_down(0.41197), round_down(2.0)
     (0.411, 2.0)
     """

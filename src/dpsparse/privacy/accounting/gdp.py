@@ -47,7 +47,6 @@ def gaussian_curve(mu: float, x: Any) -> Any:
 
     Examples
     --------
-    >>> from dpsparse.privacy.accounting.gdp import gaussian_curve
     >>> round(float(gaussian_curve(1.0, 0.0)), 6)
     0.382925
     """
@@ -160,7 +159,6 @@ def with_pure(later: float, rho: float) -> float:
 
     Examples
     --------
-    >>> from dpsparse.privacy.accounting.gdp import with_pure
     >>> round(with_pure(0.0, 1.0), 6)
     3.141593
     """

@@ -186,7 +186,8 @@ class PrivacyRecord:
             for r in self.releases
         ]
         heading = f"  {'release':<28} {'made private by':<38} {'sensitivity':>11} {'scale':>11} {'rho':>10}"
-        summary = f"{len(rows)} releases, rho {self.rho:.4g} for a record; sensitivity and scale in integer steps:"
+        paid = f"{len(rows)} releases, rho {self.rho:.4g} for a {self.guarantee.protects.one}"
+        summary = f"{paid}; sensitivity and scale in integer steps:"
         return "\n".join([textwrap.fill(self.statement(), 100), summary, heading, *rows])
 
 

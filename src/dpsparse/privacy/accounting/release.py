@@ -194,7 +194,6 @@ class Slot(_Named):
 
     Examples
     --------
-    >>> from dpsparse.privacy.accounting.release import ExponentialMechanism, Slot
     >>> Slot("pick 3", ExponentialMechanism(0.01)).group
     'pick'
     """

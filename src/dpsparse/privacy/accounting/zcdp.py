@@ -34,7 +34,6 @@ def epsilon_from_rho(rho: float, delta: float) -> float:
 
     Examples
     --------
-    >>> from dpsparse.privacy.accounting.zcdp import epsilon_from_rho
     >>> round(epsilon_from_rho(0.0102, 10**-4.4), 2)
     0.5
     """
@@ -67,7 +66,6 @@ def rho_from_epsilon(epsilon: float, delta: float) -> float:
 
     Examples
     --------
-    >>> from dpsparse.privacy.accounting.zcdp import rho_from_epsilon
     >>> round(rho_from_epsilon(0.5, 10**-4.4), 4)
     0.0102
     """
@@ -91,7 +89,6 @@ def split(rho: float, shares: dict[str, float]) -> dict[str, float]:
 
     Examples
     --------
-    >>> from dpsparse.privacy.accounting.zcdp import split
     >>> amounts = split(0.1, {"pick": 2, "value": 1})
     >>> sum(amounts.values()) <= 0.1
     True

@@ -100,7 +100,6 @@ class LedgerState:
 
     Examples
     --------
-    >>> from dpsparse.privacy.ledger.events import LedgerState
     >>> state = LedgerState([])
     >>> granted = state.write("trial-7", None, "grant", {"epsilon": 1.0, "delta": 1e-6, "adjacency": "replace-one",
     ...     "records_per_person": 1})

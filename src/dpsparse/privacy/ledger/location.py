@@ -78,7 +78,6 @@ def granted_name(dataset: object, granted: Collection[str]) -> str:
 
     Examples
     --------
-    >>> from dpsparse.privacy.ledger.location import granted_name
     >>> granted_name(" trial  7", {"trial 7"}), granted_name("old ", {"old "})
     ('trial 7', 'old ')
     """

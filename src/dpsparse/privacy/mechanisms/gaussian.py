@@ -27,7 +27,6 @@ def gaussian_scale(sensitivity: float, rho: float) -> float:
 
     Examples
     --------
-    >>> from dpsparse.privacy.mechanisms.gaussian import gaussian_scale
     >>> round(gaussian_scale(2.0, 0.5), 9)
     2.0
     """

@@ -62,7 +62,6 @@ def name_threshold(
 
     Examples
     --------
-    >>> from dpsparse.privacy.mechanisms.partition import name_threshold
     >>> name_threshold(100.0, failure=1e-9, record_steps=1)
     601
     """
@@ -85,9 +84,7 @@ def release_names(
 
     Examples
     --------
-    >>> from dpsparse.privacy.accounting.meter import Meter
     >>> from dpsparse.privacy.guarantee import Guarantee
-    >>> from dpsparse.privacy.mechanisms.partition import release_names
     >>> from dpsparse.privacy.noise import SecureSource
     >>> meter = Meter(Guarantee(1.0, 1e-6), 10_000, SecureSource())
     >>> counts = {"north": 9_999, "Ada's own": 1}

@@ -67,8 +67,6 @@ def prior_levels(log_prior: npt.NDArray[np.float64], sensitivity: int, rho: floa
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dpsparse.privacy.mechanisms.quantile import prior_levels
     >>> prior_levels(np.array([0.0, -1.0]), 1, 0.5)
     array([ 0, -1])
     """

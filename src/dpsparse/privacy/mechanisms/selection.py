@@ -47,7 +47,6 @@ def peeling_cost(sparsity: int, sensitivity: float, scale: float) -> tuple[float
 
     Examples
     --------
-    >>> from dpsparse.privacy.mechanisms.selection import peeling_cost
     >>> peeling_cost(4, 1, 8.0)
     (0.15625, 1.5)
     """

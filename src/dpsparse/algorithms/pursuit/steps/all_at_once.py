@@ -6,10 +6,9 @@ from functools import cached_property
 from dpsparse.algorithms.pursuit import budget
 from dpsparse.algorithms.pursuit.descent import Descent
 from dpsparse.algorithms.pursuit.facts import PublicFacts
-from dpsparse.algorithms.pursuit.planned import Planned
 from dpsparse.algorithms.pursuit.pursuit_constants import N_AVERAGED, N_STEPS
 from dpsparse.algorithms.pursuit.pursuit_data import Data
-from dpsparse.algorithms.pursuit.releases import Releases
+from dpsparse.algorithms.pursuit.releases import Planned, Releases
 from dpsparse.algorithms.pursuit.state import State
 from dpsparse.algorithms.pursuit.steps.gradients import equation, mean_score
 from dpsparse.algorithms.pursuit.updates import solved, spare_dropped, weight_of_rows, with_gradient, with_step

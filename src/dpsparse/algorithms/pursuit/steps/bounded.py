@@ -17,14 +17,21 @@ from dpsparse.algorithms.pursuit import newton_budget as budget
 from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.budget import Price
 from dpsparse.algorithms.pursuit.facts import PublicFacts
-from dpsparse.algorithms.pursuit.log_odds import drifted, evidence_so_far, prior_precision, with_maximum
-from dpsparse.algorithms.pursuit.planned import Planned
+from dpsparse.algorithms.pursuit.log_odds import (
+    drifted,
+    evidence_so_far,
+    prior_precision,
+    row_moments,
+    slope_at,
+    with_maximum,
+)
 from dpsparse.algorithms.pursuit.pursuit_data import Data
-from dpsparse.algorithms.pursuit.releases import Releases, mean_noise
+from dpsparse.algorithms.pursuit.releases import Planned, Releases, mean_noise
 from dpsparse.algorithms.pursuit.state import State
 from dpsparse.algorithms.pursuit.steps.scored import Scores, planned_of
 from dpsparse.inference.bounded_step import Slopes, bounded_step, row_bound, squares_left_out, updated
 from dpsparse.inference.one_step import power
+from dpsparse.inference.scores_together import MeanScore, Together, together
 from dpsparse.inference.tails import Clip
 
 
@@ -63,15 +70,17 @@ class BoundedReferenceStep:
         at = Scores(data, releases, state.center, state.effects, tuple(map(int, state.kept)), bound)
         rough, norms, score = self.first
         plain = at.second_moments(rough, at.terms("slope", np.eye(at.k)), largest * math.sqrt(c.ROUGH_ROWS * at.k))
-        turn = power(plain.pulled(slope * np.eye(at.k)).values, -0.5)
+        rows = plain.pulled(slope * np.diag(np.diagonal(row_moments(state)))).values
+        turn = power(rows, -0.5)
         law = at.norms(norms, at.terms("row", turn), math.sqrt(at.k / slope))
         noise = bound * mean_noise(releases, self.second[-1]) / steeper
         at = replace(at, row_bound=row_bound(law, noise, slope))
         clip = Clip(at.row_bound * bound)
-        prior, root = prior_precision(state), np.linalg.inv(turn)
+        prior = prior_precision(state)
         mean, noise = at.mean(score, at.terms("score", turn), clip)
         before = turn @ (prior + evidence_so_far(state)) @ turn.T
         moved, precision = updated(np.zeros(at.k), before, np.eye(at.k), mean, noise, size, steeper)
+        first = MeanScore(at.effects[state.kept], steeper * turn @ rows, mean, noise, bound, local=True)
         at, covariance = _moved(at, turn.T @ moved), turn.T @ np.linalg.inv(precision) @ turn
         moments, variance, score = self.second
         released = at.second_moments(moments, at.terms("slope", turn), at.row_bound * largest)
@@ -80,10 +89,20 @@ class BoundedReferenceStep:
         mean, noise = at.mean(score, at.terms("score", turn), clip)
         step = bounded_step(start, slopes, released, mean, noise, size, slope, squares_left_out(law, at.row_bound))
         step = replace(step.since(start, np.sqrt(np.diagonal(covariance))), noisy=at.k > self.reliable)
-        before = turn @ (prior + drifted(root @ precision @ root.T - prior, state.constants)) @ turn.T
-        moved, precision = updated(np.zeros(at.k), before, slopes.inner, mean, noise, size, steeper)
-        filtered = start + turn.T @ moved, root @ precision @ root.T - prior
-        return with_maximum(state, self.facts, step, slopes.second_moments, filtered)
+        rows = slopes.second_moments
+        if decisions.selects(self.facts):
+            # Scores of a selection are of fewer columns than are there in the end: a filter has what they told.
+            root = np.linalg.inv(turn)
+            before = turn @ (prior + drifted(root @ precision @ root.T - prior, state.constants)) @ turn.T
+            moved, precision = updated(np.zeros(at.k), before, slopes.inner, mean, noise, size, steeper)
+            effects, evidence = start + turn.T @ moved, root @ precision @ root.T - prior
+            found = Together(effects, evidence, (evidence + prior) @ effects)
+        else:
+            last = MeanScore(start, steeper * turn @ rows, mean, noise, bound, local=True)
+            slope_of = slope_at(state.center, row_moments(state), state.constants)
+            scores = *state.evidence.scores, first, last
+            found = together(scores, start, prior, steeper**2 * size * rows, rows / slope, slope_of)
+        return with_maximum(state, self.facts, step, rows / slope, found)
 
 
 def _moved(at: Scores, move: NDArray[np.float64]) -> Scores:

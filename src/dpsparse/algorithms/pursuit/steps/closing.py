@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from dpsparse.algorithms.pursuit import budget, decisions, grids
 from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.facts import PublicFacts
-from dpsparse.algorithms.pursuit.planned import Planned
 from dpsparse.algorithms.pursuit.pursuit_data import Data, counter
-from dpsparse.algorithms.pursuit.releases import Releases
+from dpsparse.algorithms.pursuit.releases import Planned, Releases
 from dpsparse.algorithms.pursuit.state import Conclusion, State
 from dpsparse.algorithms.pursuit.updates import covariance_of, rare, trusted
 from dpsparse.engine import queries
@@ -36,7 +35,8 @@ class RangeStep:
 
     def run(self, data: Data, releases: Releases, state: State) -> State:
         """Make them."""
-        grid = grids.REACHES.times(state.response_scale)
+        reaches = grids.NORMAL_REACHES if decisions.expects_normal_tails(self.facts) else grids.REACHES
+        grid = reaches.times(state.response_scale)
         no_effects = np.zeros_like(state.effects)
         count = counter(data.records, queries.residual_counts, state.center, no_effects, sizes=True)
         tail = decisions.tail_of_responses(self.facts)
@@ -104,7 +104,7 @@ class GainStep:
         # Steps stop before noise has moved the effects far.
         sure = sure or state.descent is not None
         prior = (c.LUMPED_WEIGHT if lumped else c.SURE_WEIGHT) if sure else c.UNSURE_WEIGHT
-        if decisions.checks_sure_effects(self.facts):
+        if decisions.tiny(self.facts):
             doubt = (square - product) / math.sqrt(2) / c.TINY_DOUBT
         else:
             doubt = (c.NO_WEIGHT * square - product) / c.DOUBT

@@ -7,10 +7,9 @@ from numpy.typing import NDArray
 
 from dpsparse.algorithms.pursuit import grids
 from dpsparse.algorithms.pursuit.facts import PublicFacts
-from dpsparse.algorithms.pursuit.planned import Planned
+from dpsparse.algorithms.pursuit.grids import slope_window
 from dpsparse.algorithms.pursuit.pursuit_data import Data, counter
-from dpsparse.algorithms.pursuit.quantiles import slope_window
-from dpsparse.algorithms.pursuit.releases import Releases
+from dpsparse.algorithms.pursuit.releases import Planned, Releases
 from dpsparse.algorithms.pursuit.state import State
 from dpsparse.algorithms.pursuit.updates import weight_of_rows, with_gradient, with_residual_scale, with_slope
 from dpsparse.engine import queries

@@ -8,10 +8,9 @@ import numpy as np
 from dpsparse.algorithms.pursuit import budget, decisions
 from dpsparse.algorithms.pursuit.descent import Descent
 from dpsparse.algorithms.pursuit.facts import PublicFacts
-from dpsparse.algorithms.pursuit.planned import NOTHING, Planned
 from dpsparse.algorithms.pursuit.pursuit_constants import DROP_AFTER
 from dpsparse.algorithms.pursuit.pursuit_data import Data
-from dpsparse.algorithms.pursuit.releases import Releases
+from dpsparse.algorithms.pursuit.releases import NOTHING, Planned, Releases
 from dpsparse.algorithms.pursuit.shares import Formula
 from dpsparse.algorithms.pursuit.state import State
 from dpsparse.algorithms.pursuit.steps.gradients import (

@@ -9,10 +9,9 @@ import numpy as np
 from dpsparse.algorithms.pursuit import budget, counts_budget, grids
 from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.facts import PublicFacts
-from dpsparse.algorithms.pursuit.planned import Planned, of_unit
+from dpsparse.algorithms.pursuit.grids import size_window
 from dpsparse.algorithms.pursuit.pursuit_data import Data, counter
-from dpsparse.algorithms.pursuit.quantiles import size_window
-from dpsparse.algorithms.pursuit.releases import Releases, mean_noise
+from dpsparse.algorithms.pursuit.releases import Planned, Releases, mean_noise, of_unit
 from dpsparse.algorithms.pursuit.state import Response, ResponseUnit, State
 from dpsparse.algorithms.pursuit.steps.gradients import count_responses
 from dpsparse.algorithms.pursuit.updates import with_constant_moved, with_response

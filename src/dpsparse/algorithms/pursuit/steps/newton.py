@@ -9,35 +9,29 @@ import numpy as np
 from dpsparse.algorithms.pursuit import newton_budget as budget
 from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.facts import PublicFacts
-from dpsparse.algorithms.pursuit.log_odds import concluded, evidence_so_far, prior_precision, without_columns
-from dpsparse.algorithms.pursuit.planned import Planned
+from dpsparse.algorithms.pursuit.log_odds import concluded, evidence_so_far, prior_precision
 from dpsparse.algorithms.pursuit.pursuit_data import Data
-from dpsparse.algorithms.pursuit.releases import Releases, skip_all
+from dpsparse.algorithms.pursuit.releases import Planned, Releases, skip_all
 from dpsparse.algorithms.pursuit.state import Conclusion, State
 from dpsparse.algorithms.pursuit.steps.scored import Scores
 from dpsparse.inference.bounded_step import updated
-from dpsparse.inference.matrices import NoisyMatrix, shrunk_spectrum
 from dpsparse.inference.tails import Clip
 
 
 @dataclass(frozen=True)
 class NewtonStep:
-    """One step; `place` of `count` counts from 1. It needs `columns` features, and is passed over with fewer.
-
-    Of `many` columns second moments of rows were released before, and stand for slope moments.
-    """
+    """One step; `place` of `count` counts from 1. It needs `columns` features, and is passed over with fewer."""
 
     facts: PublicFacts
     place: int
     count: int
     columns: int
-    many: bool = False
 
     @cached_property
     def moments(self) -> Planned:
         """The derivative of the mean score."""
         price = budget.SLOPE_MOMENTS
-        return Planned(f"{price.release} {self.place}", 0.0 if self.many else price.of(self.facts) / self.count)
+        return Planned(f"{price.release} {self.place}", price.of(self.facts) / self.count)
 
     @cached_property
     def score(self) -> Planned:
@@ -56,53 +50,16 @@ class NewtonStep:
         family, scale = self.facts.family, state.residual_scale
         bound = family.selection_tau(scale, self.facts.known)
         slope = family.mean_slope(scale, bound)
-        at = scores_of_rows(data, releases, state, bound, c.MANY_NORM if self.many else c.NEWTON_NORM)
-        if releases.slot(self.moments) is None:
-            slopes = slope * state.moments.gram[np.ix_(state.kept, state.kept)]
-        else:
-            rows = at.terms("slope", np.eye(at.k))
-            moments = at.second_moments(self.moments, rows, at.row_bound * math.sqrt(family.largest_slope(slope)))
-            slopes = moments.pulled(slope * np.eye(at.k)).values
-        mean, noise = at.mean(self.score, at.terms("score", np.eye(at.k)), Clip(float(at.row_bound * bound)))
+        kept, row_bound = tuple(map(int, state.kept)), float(c.NEWTON_NORM * np.sqrt(len(state.kept)))
+        at = Scores(data, releases, state.center, state.effects, kept, bound, row_bound)
+        rows = at.terms("slope", np.eye(at.k))
+        moments = at.second_moments(self.moments, rows, row_bound * math.sqrt(family.largest_slope(slope)))
+        slopes = moments.pulled(slope * np.eye(at.k)).values
+        mean, noise = at.mean(self.score, at.terms("score", np.eye(at.k)), Clip(float(row_bound * bound)))
         effects, before, prior = state.effects.copy(), evidence_so_far(state), prior_precision(state)
         known = effects[state.kept], prior + before, slopes, mean, noise, releases.n_responses
         effects[state.kept], precision = updated(*known, math.sqrt(self.facts.rows.mean))
         return replace(state, effects=effects, evidence=replace(state.evidence, precision=precision - prior))
-
-
-@dataclass(frozen=True)
-class RowMomentsStep:
-    """Second moments of the rows of many columns, by which all steps go."""
-
-    facts: PublicFacts
-
-    @cached_property
-    def moments(self) -> Planned:
-        """The matrix."""
-        price = budget.ROW_MOMENTS
-        return Planned(price.release, price.of(self.facts))
-
-    def planned(self) -> tuple[Planned, ...]:
-        """The releases of this step."""
-        return (self.moments,)
-
-    def run(self, data: Data, releases: Releases, state: State) -> State:
-        """Make them, and leave out features in whose units rows are far too long."""
-        at = scores_of_rows(data, releases, state, np.inf, c.MANY_NORM)
-        released = at.second_moments(self.moments, at.terms("row", np.eye(at.k)), at.row_bound)
-        fits = np.diagonal(released.values) <= c.MOST_MOMENT + c.UNSURE * released.noise
-        fits[: state.constants] = True
-        state = without_columns(state, ~fits)
-        gram = state.moments.gram.copy()
-        released = NoisyMatrix(released.values[np.ix_(fits, fits)], released.noise)
-        gram[np.ix_(state.kept, state.kept)] = shrunk_spectrum(released)
-        return replace(state, moments=replace(state.moments, gram=gram))
-
-
-def scores_of_rows(data: Data, releases: Releases, state: State, bound: float, norm: float) -> Scores:
-    """Scores on the kept columns, their rows weighted down to a norm in units of the root of their length."""
-    kept = tuple(map(int, state.kept))
-    return Scores(data, releases, state.center, state.effects, kept, bound, float(norm * np.sqrt(len(kept))))
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,13 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from dpsparse.algorithms.pursuit import newton_budget as budget
 from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.log_odds import Spread, spread_of
-from dpsparse.algorithms.pursuit.planned import Planned
 from dpsparse.algorithms.pursuit.pursuit_data import Data
-from dpsparse.algorithms.pursuit.releases import Releases, skip_all
+from dpsparse.algorithms.pursuit.releases import Planned, Releases, skip_all
 from dpsparse.algorithms.pursuit.state import State
 from dpsparse.algorithms.pursuit.steps.scored import Scores
 from dpsparse.inference.bounded_step import updated
@@ -80,9 +78,5 @@ def _line(effects: NDArray[np.float64], spread: Spread, constants: int) -> NDArr
 
 def _slopes(spread: Spread, center: float, bound: float) -> NDArray[np.float64]:
     """The derivative of the mean score by both, if predicted log odds are normal."""
-    u, law = c.LINE_POINTS, np.exp(-(c.LINE_POINTS**2) / 2)
-    probabilities = expit(center + spread.middle + spread.deviation * u)
-    weights = np.minimum(1.0, bound / np.maximum(probabilities, 1 - probabilities))
-    slopes = law / law.sum() * weights * probabilities * (1 - probabilities)
-    rows = np.stack([np.ones_like(u), u])
-    return np.asarray((rows * slopes) @ rows.T)
+    rows = np.stack([np.ones_like(c.LINE_POINTS), c.LINE_POINTS])
+    return np.asarray((rows * spread.slopes(center, bound)) @ rows.T)

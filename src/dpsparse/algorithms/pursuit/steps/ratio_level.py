@@ -9,9 +9,8 @@ import numpy as np
 from dpsparse.algorithms.pursuit import counts_budget, reference_budget
 from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.facts import PublicFacts
-from dpsparse.algorithms.pursuit.planned import Planned
 from dpsparse.algorithms.pursuit.pursuit_data import Data
-from dpsparse.algorithms.pursuit.releases import Releases, mean_noise
+from dpsparse.algorithms.pursuit.releases import Planned, Releases, mean_noise
 from dpsparse.algorithms.pursuit.state import State
 from dpsparse.algorithms.pursuit.steps.scored import Scores, planned_of
 from dpsparse.algorithms.pursuit.updates import with_constant_moved

@@ -6,11 +6,10 @@ from functools import cached_property
 
 from dpsparse.algorithms.pursuit import budget, grids
 from dpsparse.algorithms.pursuit.facts import PublicFacts
-from dpsparse.algorithms.pursuit.planned import Planned, of_unit
+from dpsparse.algorithms.pursuit.grids import Counter, center_window, size_window
 from dpsparse.algorithms.pursuit.pursuit_constants import BESIDE_A_LUMP
 from dpsparse.algorithms.pursuit.pursuit_data import Data, counter
-from dpsparse.algorithms.pursuit.quantiles import Counter, center_window, size_window
-from dpsparse.algorithms.pursuit.releases import Releases
+from dpsparse.algorithms.pursuit.releases import Planned, Releases, of_unit
 from dpsparse.algorithms.pursuit.state import Response, ResponseUnit, State
 from dpsparse.algorithms.pursuit.steps.gradients import count_responses
 from dpsparse.algorithms.pursuit.updates import with_response
@@ -34,17 +33,17 @@ class ResponseStep:
     @cached_property
     def size(self) -> Planned:
         """The typical size of the differences of pairs of responses."""
-        return of_unit("response size", budget.RESPONSE_SIZE.of(self.facts.counted), self.facts)
+        return of_unit("response size", budget.RESPONSE_SIZE.of(self.facts), self.facts)
 
     @cached_property
     def center(self) -> Planned:
         """The centre."""
-        return of_unit("response centre", budget.RESPONSE_CENTER.of(self.facts.counted), self.facts)
+        return of_unit("response centre", budget.RESPONSE_CENTER.of(self.facts), self.facts)
 
     @cached_property
     def scale(self) -> Planned:
         """The median distance from the centre."""
-        return of_unit("response scale", budget.RESPONSE_SCALE.of(self.facts.counted), self.facts)
+        return of_unit("response scale", budget.RESPONSE_SCALE.of(self.facts), self.facts)
 
     def planned(self) -> tuple[Planned, ...]:
         """The releases of this step."""

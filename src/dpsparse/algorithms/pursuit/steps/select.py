@@ -1,19 +1,48 @@
-"""Select one more feature; or take the next one, where all are taken."""
+"""Select one more feature, or take the next one where all are taken; what comes before and with it.
 
-from dataclasses import dataclass
+Before: a threshold for every feature that divides the records evenly, where units are unknown. With it: the other
+features of its variable, such as the other categories of a column.
+"""
+
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from dpsparse.algorithms.pursuit import budget, decisions, newton_budget
+from dpsparse.algorithms.pursuit import budget, decisions, grids, newton_budget
 from dpsparse.algorithms.pursuit.facts import PublicFacts
-from dpsparse.algorithms.pursuit.planned import Planned
+from dpsparse.algorithms.pursuit.feature_unit import FeatureUnit
 from dpsparse.algorithms.pursuit.pursuit_data import Data
-from dpsparse.algorithms.pursuit.releases import Releases, skip_all
-from dpsparse.algorithms.pursuit.state import State
+from dpsparse.algorithms.pursuit.releases import Planned, Releases, skip_all
+from dpsparse.algorithms.pursuit.state import Column, State
 from dpsparse.algorithms.pursuit.updates import with_column, with_constant_moved
 from dpsparse.engine import queries
 from dpsparse.privacy.accounting.release import Slot
+
+
+@dataclass(frozen=True)
+class SplitsStep:
+    """Release the splits, then read the features by them."""
+
+    facts: PublicFacts
+
+    @cached_property
+    def splits(self) -> Planned:
+        """One pick for each feature."""
+        return Planned("splits", budget.SPLITS.of(self.facts), "picks")
+
+    def planned(self) -> tuple[Planned, ...]:
+        """The releases of this step."""
+        return (self.splits,)
+
+    def run(self, data: Data, releases: Releases, state: State) -> State:
+        """Make them."""
+        slot = releases.slot(self.splits)
+        if slot is not None and data.split_counts is not None:
+            grid = grids.splits(decisions.split_nats(self.facts))
+            data.candidates.set_splits(releases.splits(slot, data.split_counts, grid))
+            data.open()
+        return state
 
 
 @dataclass(frozen=True)
@@ -31,10 +60,9 @@ class SelectStep:
     @cached_property
     def pick(self) -> Planned:
         """The feature."""
-        rises = np.linspace(1, budget.PICK_RISE, decisions.n_picks(self.facts))
         picks = budget.PICKS if self.facts.family.scaled else newton_budget.PICKS
-        share = picks.of(self.facts) * rises[self.place - 1] / rises.sum()
-        return Planned(f"pick {self.place}", share, "pick")
+        shares = budget.pick_shares(picks.of(self.facts), self.facts)
+        return Planned(f"pick {self.place}", shares[self.place - 1], "pick")
 
     def planned(self) -> tuple[Planned, ...]:
         """The releases of this step."""
@@ -82,3 +110,44 @@ class TakeStep:
             return state
         feature = int(data.candidates.features[self.place - 1])
         return with_column(state, feature, data.add_column(feature))
+
+
+@dataclass(frozen=True)
+class CompanionsStep:
+    """Add the features that come with the selected ones, up to `most` columns; nothing is released.
+
+    Which they are follows from releases about the table. Their effects start at 0, and their units are those of their
+    released shares, or those of a selected feature of the same number. Those of which nothing tells whether any record
+    has them come where `unsure`, for a step that looks.
+    """
+
+    most: int
+    unsure: bool = True
+
+    def planned(self) -> tuple[Planned, ...]:
+        """Nothing."""
+        return ()
+
+    def run(self, data: Data, releases: Releases, state: State) -> State:
+        """Add them, those of the first feature first."""
+        for feature in data.companions.of(state.features[column - state.constants] for column in state.kept_features):
+            if len(state.kept) >= self.most:
+                break
+            if feature in data.companions.unsure and not self.unsure:
+                continue
+            unit = data.companions.unit(feature, {column.feature: column.unit for column in state.columns})
+            data.records.add(feature)
+            data.records.rescale(unit.center, unit.scale)
+            state = _with_column(state, feature, unit)
+        return state
+
+
+def _with_column(state: State, feature: int, unit: FeatureUnit) -> State:
+    concluded = state.concluded
+    return replace(
+        state,
+        columns=(*state.columns, Column(feature, unit)),
+        effects=np.append(state.effects, 0.0),
+        kept=np.append(state.kept, len(state.effects)),
+        conclusion=replace(concluded, effects=np.append(concluded.effects, 0.0)),
+    )

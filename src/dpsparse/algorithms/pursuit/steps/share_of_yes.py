@@ -8,9 +8,8 @@ import numpy as np
 
 from dpsparse.algorithms.pursuit import budget, newton_budget
 from dpsparse.algorithms.pursuit.facts import PublicFacts
-from dpsparse.algorithms.pursuit.planned import Planned, of_unit
 from dpsparse.algorithms.pursuit.pursuit_data import Data
-from dpsparse.algorithms.pursuit.releases import Releases
+from dpsparse.algorithms.pursuit.releases import Planned, Releases, of_unit
 from dpsparse.algorithms.pursuit.state import Response, State
 from dpsparse.algorithms.pursuit.steps.gradients import count_responses
 from dpsparse.algorithms.pursuit.updates import with_response

@@ -2,9 +2,8 @@
 
 from typing import Protocol
 
-from dpsparse.algorithms.pursuit.planned import Planned
 from dpsparse.algorithms.pursuit.pursuit_data import Data
-from dpsparse.algorithms.pursuit.releases import Releases
+from dpsparse.algorithms.pursuit.releases import Planned, Releases
 from dpsparse.algorithms.pursuit.state import State
 
 

@@ -1,4 +1,8 @@
-"""The releases that tell the unit of the newest feature: size, spread, tail, centre and mean."""
+"""The newest feature: the releases that tell its unit, and then those that tell its effect.
+
+Its unit is told by size, spread, tail, centre and mean; its effect by second moments, a start from slopes, a gradient,
+and least squares over all of them.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,13 +14,17 @@ import numpy as np
 from dpsparse.algorithms.pursuit import budget, decisions, grids
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.feature_unit import FeatureUnit
-from dpsparse.algorithms.pursuit.planned import Planned, of_unit
-from dpsparse.algorithms.pursuit.pursuit_constants import MEAN_NORM, MOST_SIZES, MOST_UNITS, SPREAD_NORM
+from dpsparse.algorithms.pursuit.grids import Counter, center_window, size_window
+from dpsparse.algorithms.pursuit.pursuit_constants import GRAM_ROW_NORM, MEAN_NORM, MOST_SIZES, MOST_UNITS, SPREAD_NORM
 from dpsparse.algorithms.pursuit.pursuit_data import Data, counter
-from dpsparse.algorithms.pursuit.quantiles import Counter, center_window, size_window
-from dpsparse.algorithms.pursuit.releases import Releases, skip_all
+from dpsparse.algorithms.pursuit.releases import Planned, Releases, of_unit, skip_all
 from dpsparse.algorithms.pursuit.state import State
-from dpsparse.algorithms.pursuit.updates import with_newest_unit, with_unit_settled
+from dpsparse.algorithms.pursuit.steps.gradients import (
+    with_released_gradient,
+    with_released_residual_scale,
+    with_start_from_slopes,
+)
+from dpsparse.algorithms.pursuit.updates import solved, with_gram_row, with_newest_unit, with_unit_settled
 from dpsparse.engine import queries
 from dpsparse.privacy.accounting.release import Slot
 
@@ -136,3 +144,62 @@ def _with_mean(unit: FeatureUnit, slot: Slot, data: Data, releases: Releases, st
 def _pair_sizes(data: Data, state: State) -> Counter:
     _, pairs = data.of_units
     return counter(pairs, queries.column_counts, state.newest_pair, sizes=True)
+
+
+@dataclass(frozen=True)
+class EffectStep:
+    """Estimate the effects of all features so far; `place` counts from 1."""
+
+    facts: PublicFacts
+    place: int
+
+    @cached_property
+    def gram_row(self) -> Planned:
+        """Second moments of the newest feature with those before it; the first one has none."""
+        others = decisions.n_picks(self.facts) - 1
+        share = budget.GRAM_ROWS.of(self.facts) / others if self.place > 1 else 0.0
+        return Planned(f"Gram row {self.place}", share)
+
+    @cached_property
+    def slope(self) -> Planned:
+        """A start for the newest effect."""
+        return Planned(f"slope {self.place}", budget.each(budget.SLOPE, self.facts), "pick")
+
+    @cached_property
+    def residual_scale(self) -> Planned:
+        """The median size of the residuals."""
+        share = budget.each(budget.RESIDUAL_SCALE, self.facts)
+        return Planned(f"residual scale {self.place}", share, "pick")
+
+    @cached_property
+    def gradient(self) -> tuple[Planned, Planned]:
+        """A gradient on all columns so far, and the fraction of residuals within tau."""
+        grows = np.arange(1, decisions.n_picks(self.facts) + 1) ** budget.EARLY_RISE
+        name, share = f"gradient {self.place}", budget.EARLY_GRADIENTS.of(self.facts) * grows[self.place - 1]
+        fraction = budget.each(budget.FRACTION, self.facts)
+        return Planned(name, share / grows.sum()), Planned(f"fraction at {name}", fraction)
+
+    def planned(self) -> tuple[Planned, ...]:
+        """The releases of this step."""
+        return self.gram_row, self.slope, self.residual_scale, *self.gradient
+
+    def run(self, data: Data, releases: Releases, state: State) -> State:
+        """Make them; where there is no newest feature, those about all effects alone."""
+        if self.place > len(state.columns):
+            skip_all(releases, (self.gram_row, self.slope))
+        else:
+            if slot := releases.slot(self.gram_row):
+                state = _with_gram_row(slot, data, releases, state)
+            if slot := releases.slot(self.slope):
+                state = with_start_from_slopes(slot, data, releases, state, state.newest)
+        state = with_released_residual_scale(releases.due(self.residual_scale), data, releases, state)
+        tau = self.facts.scaled.early_tau(state.residual_scale)
+        return solved(with_released_gradient(self.gradient, data, releases, state, self.facts, tau))
+
+
+def _with_gram_row(slot: Slot, data: Data, releases: Releases, state: State) -> State:
+    """Second moments of the newest feature with itself and those before; each pair is released once."""
+    columns = range(state.constants, len(state.effects))
+    bound = float(GRAM_ROW_NORM * np.sqrt(len(columns)))
+    sums = data.records.evaluate(queries.product_sums, columns, bound)
+    return with_gram_row(state, *releases.mean(slot, sums, bound))

@@ -1,11 +1,25 @@
-"""`evaluate` and `fit_and_evaluate` as estimators, so that the attacks on a fit also run on them."""
+"""The estimators that attacks run on: those of users, made to fit the audit's tables.
+
+`evaluate` and `fit_and_evaluate` are estimators here, so that the attacks on a fit also run on them. Responses
+become counts or labels.
+"""
 
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dpsparse import PrivateSparseRegressor, evaluate, fit_and_evaluate
+from dpsparse import (
+    PrivateSparseClassifier,
+    PrivateSparsePoissonRegressor,
+    PrivateSparseRegressor,
+    evaluate,
+    fit_and_evaluate,
+)
+from dpsparse.algorithms.pursuit import facts
+from dpsparse.audit.harness.patching import replaced
+from dpsparse.data.raw_data import RawData
 from dpsparse.io.cells.grammar import bucket
 from dpsparse.io.table_features import Feature
 from dpsparse.model.effect import Effect
@@ -100,3 +114,53 @@ class HeldOutPursuit(PrivateSparseRegressor):
         fitted = {name: value for name, value in vars(estimator).items() if name not in self.get_params()}
         self.__dict__.update(fitted)
         return self
+
+
+class CountPursuit(PrivateSparsePoissonRegressor):
+    """A regression to which a response below 0 is 0; those that are not finite stay what they are."""
+
+    def fit(self, X: Any, y: Any = None, **options: Any) -> Self:
+        """Fit on numbers."""
+        numbers = np.asarray(y, dtype=np.float64)
+        return super().fit(X, np.where(numbers < 0, 0.0, numbers), **options)
+
+
+def at_size(size: int, estimator: type[Any] = PrivateSparseRegressor) -> type[Any]:
+    """A class of estimators that plan for one N = n sqrt(rho), the size of a table as privacy sees it.
+
+    N decides which releases there are and how a budget is shared among them. The budget is that of the guarantee
+    all the same, and so are the number of records, every sensitivity and every scale of noise.
+    """
+
+    def fit(self: Any, X: Any, y: NDArray[np.float64] | None = None) -> Any:
+        planned = property(lambda _: float(size))
+        with replaced(facts.PublicFacts, size=planned, counted_size=planned):
+            return estimator.fit(self, X, y)
+
+    return type(f"{estimator.__name__}At{size}", (estimator,), {"fit": fit})
+
+
+class YesNoPursuit(PrivateSparseClassifier):
+    """A classifier to which a response above 0 is yes; those that are not finite are texts among numbers."""
+
+    def fit(self, X: Any, y: Any = None, **options: Any) -> Self:
+        """Fit on numbers."""
+        labels = [float(number > 0) if np.isfinite(number) else str(number) for number in y]
+        return super().fit(X, labels, **options)
+
+
+class YesNoCells(PrivateSparseClassifier):
+    """A classifier of raw tables whose response is a column of text, of which one is yes."""
+
+    target: str = "member"
+    yes: str | None = "yes"
+
+    def fit(self, X: RawData, y: Any = None, **options: Any) -> Self:
+        """Fit on cells."""
+        return super().fit(replace(X, target=self.target, positive=self.yes), y, **options)
+
+
+class TruthCells(YesNoCells):
+    """The same by the words for true and false, which are learned to be that."""
+
+    yes = None
