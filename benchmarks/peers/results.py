@@ -35,11 +35,17 @@ def versions():
     return found
 
 
+# The folders of the package that decide the numbers of our own fits, and the one that rivals count their noise by.
+_OF_OURS = ("algorithms", "data", "engine", "families", "inference", "privacy/accounting", "privacy/mechanisms")
+_OF_RIVALS = ("privacy/accounting",)
+_USES = re.compile(r"from dpsparse(?!\.privacy\.accounting)")
+
+
 @cache
-def _package_digest():
-    """A digest of the package's code that decides the numbers of our own fits."""
+def _digest_of(folders):
+    """A digest of the package's code in some folders."""
     root, digest = Path(dpsparse.__file__).parent, hashlib.sha256()
-    for folder in ("algorithms", "data", "engine", "families", "privacy/accounting", "privacy/mechanisms"):
+    for folder in folders:
         for file in sorted((root / folder).rglob("*.py")):
             digest.update(file.relative_to(root).as_posix().encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()
@@ -55,7 +61,7 @@ def _modules(module):
 
 @cache
 def version_of(peer):
-    """A digest of a peer's adapter, of what turns its units and, where the adapter calls this package, of the package.
+    """A digest of a peer's adapter, of what turns its units and of what the adapter calls of this package.
 
     Fits of an older version are made again; those of other peers are kept.
     """
@@ -64,7 +70,7 @@ def version_of(peer):
         fit = inspect.unwrap(fit.func)
     sources = [inspect.getsource(module) for module in _modules(inspect.getmodule(fit))]
     if any("from dpsparse" in source for source in sources):
-        sources.append(_package_digest())
+        sources.append(_digest_of(_OF_OURS if any(map(_USES.search, sources)) else _OF_RIVALS))
     sources += [inspect.getsource(function) for _, function in inspect.getmembers(problem, inspect.isfunction)]
     return hashlib.sha256("".join(sources).encode()).hexdigest()[:12]
 
