@@ -163,7 +163,8 @@ def test_an_effect_far_beyond_all_slopes_is_found_on_the_mean():
     for seed in range(3):
         model = cost_of_smoking(100, 500_000.0, 0.1, seed)
         assert model.coef_[1] == pytest.approx(500_000, abs=3 * model.coef_se_[1])
-        assert model.coef_se_[1] < 5_000
+        # 1.2 % of the effect; a fifth of it is what the clip is wider by, in case outliers are too few to be seen.
+        assert model.coef_se_[1] < 6_000
 
 
 def test_an_effect_that_has_not_settled_admits_it(monkeypatch):

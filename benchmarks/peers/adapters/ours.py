@@ -3,7 +3,7 @@
 import warnings
 
 from dpsparse import PrivateSparseRegressor
-from dpsparse.algorithms.pursuit.decisions import takes_all
+from dpsparse.algorithms.pursuit.decisions import predicts_with_all
 from dpsparse.families.estimands import ESTIMANDS
 from dpsparse.families.robust_linear import RobustLinear
 from dpsparse.privacy.guarantee import Guarantee
@@ -14,7 +14,8 @@ def fit(X, y, budget, rng, *, estimand="typical", units_known=True, response_kno
     """PrivateSparseRegressor. Units known: it is given what `with_exact_units` gives to others, as public numbers.
 
     Effects are on the typical response, as those of most rivals, or on the mean, which squared error judges. Where
-    nobody knows how many features matter it takes all of them if ``sparsity="auto"`` would, by public numbers.
+    nobody knows how many features matter it takes all of them if that is likely to predict better, by public numbers;
+    ``sparsity="auto"`` selects in some of these settings, since a selection alone has intervals there.
     """
     center, scale = exact_feature_units(X) if units_known else (None, None)
     response_center, response_scale = robust_units(y) if units_known and response_known else (None, None)
@@ -22,7 +23,7 @@ def fit(X, y, budget, rng, *, estimand="typical", units_known=True, response_kno
         response_scale *= NORMAL_MAD  # the package's scale is a median distance
     n, d = X.shape
     rho = Guarantee(budget.epsilon, budget.delta, adjacency=adjacency).rho_per_record
-    all_of_them = not budget.sparsity_known and takes_all(
+    all_of_them = not budget.sparsity_known and predicts_with_all(
         n, d, rho, units_known, RobustLinear(estimand=ESTIMANDS[estimand])
     )
     model = PrivateSparseRegressor(

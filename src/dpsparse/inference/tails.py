@@ -125,11 +125,12 @@ class Norms:
         rise = self.beyond(bound) / max(between, c.NO_VARIANCE)
         return Clip(bound, start, min(rise, c.MOST_RISE))
 
-    def best_clip(self, noise: float, bias: float, rising: bool = False) -> Clip:
-        """The clip with the least (noise most)^2 + (bias E(norm - bound)_+)^2."""
+    def best_clip(self, noise: float, bias: float, rising: bool = False, least_noise: float = 0.0) -> Clip:
+        """The clip with the least (noise most)^2 + (bias E(norm - bound)_+)^2, and with `least_noise` at the least."""
         clips = [self.clip_at(bound) if rising else Clip(bound) for bound in self._bounds]
-        costs = [(noise * clip.most) ** 2 + (bias * self.beyond(clip.bound)) ** 2 for clip in clips]
-        return clips[int(np.argmin(costs))]
+        wide = [clip for clip in clips if noise * clip.most >= least_noise] or clips[-1:]
+        costs = [(noise * clip.most) ** 2 + (bias * self.beyond(clip.bound)) ** 2 for clip in wide]
+        return wide[int(np.argmin(costs))]
 
     @property
     def _bounds(self) -> NDArray[np.float64]:

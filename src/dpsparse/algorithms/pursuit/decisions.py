@@ -24,24 +24,30 @@ def clip(value: float, low: float, high: float) -> float:
 # --- which features are in the result
 
 
-def takes_all(n: int, n_candidates: int, rho: float, known: bool, family: Family = ROBUST_LINEAR) -> bool:
-    """Whether all features are better taken than some of them selected, if nobody knows how many matter.
-
-    Not where effects on the mean of a selection could be had, and of all of them could not. Where neither can be, what
-    counts is what they predict.
+def predicts_with_all(n: int, n_candidates: int, rho: float, known: bool, family: Family = ROBUST_LINEAR) -> bool:
+    """Whether all features are likely to predict better than some of them selected, if nobody knows how many matter.
 
     Examples
     --------
-    >>> from dpsparse.algorithms.pursuit.decisions import takes_all
-    >>> takes_all(10_000, 30, 0.02, known=False), takes_all(10_000, 200, 0.02, known=False)
+    >>> from dpsparse.algorithms.pursuit.decisions import predicts_with_all
+    >>> predicts_with_all(10_000, 30, 0.02, known=False), predicts_with_all(10_000, 300, 0.02, known=False)
     (True, False)
     """
     size = n * math.sqrt(rho)
     if family.scaled is None:
         return n_candidates <= size / c.RECORDS_A_LOG_ODDS
-    if family.estimand == MEAN and reference_size(c.FEW_SELECTED) <= size < reference_size(n_candidates):
-        return False
     return n_candidates <= (c.MOST_TAKEN if known else size / c.RECORDS_A_FEATURE)
+
+
+def takes_all(n: int, n_candidates: int, rho: float, known: bool, family: Family = ROBUST_LINEAR) -> bool:
+    """Whether "auto" takes all features: where they predict better, and intervals are not lost by it.
+
+    They are where effects on the mean of a selection could be had, and of all of them could not.
+    """
+    few, all_of_them = reference_size(c.FEW_SELECTED), reference_size(n_candidates)
+    if family.estimand == MEAN and few <= n * math.sqrt(rho) < all_of_them:
+        return False
+    return predicts_with_all(n, n_candidates, rho, known, family)
 
 
 def n_selected(n: int, rho: float, family: Family = ROBUST_LINEAR, columns_each: int = 1) -> int:

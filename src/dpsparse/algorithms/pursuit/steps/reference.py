@@ -87,7 +87,7 @@ class ReferenceStep:
         white = at.terms("score", np.asarray(np.linalg.inv(root), dtype=np.float64))
         norms = at.norms(self.of_white_scores[0], white, math.sqrt(at.k))
         planned = self.of_white_scores[1]
-        clip = norms.best_clip(mean_noise(at.releases, planned), at.tails.bias / math.sqrt(at.k))
+        clip = at.best_clip(norms, planned, white=True)
         mean, noise = at.mean(planned, white, clip)
         start = at.effects[state.kept]
         step = OneStep.of(at.tau, start, whitening, root, norms, clip, mean, noise, tails.left_out)
@@ -130,7 +130,7 @@ class ReferenceStep:
         norms, moments, first = self.of_scores
         terms = at.terms("score", whitening.inverse_root)
         law = at.norms(norms, terms, state.score_scale * math.sqrt(at.k))
-        clip = law.best_clip(mean_noise(at.releases, first), at.tails.bias / math.sqrt(at.k))
+        clip = at.best_clip(law, first)
         root = score_root(at.second_moments(moments, terms, clip.bound), whitening)
         mean, noise = at.mean(first, terms, clip)
         turn, effects = whitening.step, at.effects.copy()
@@ -166,7 +166,7 @@ class CurvedReferenceStep(ReferenceStep):
         turn = power(first, -0.5)
         norms, moments, score = self.of_scores
         law = at.norms(norms, at.terms("score", turn), state.score_scale * math.sqrt(at.k))
-        clip = law.best_clip(mean_noise(releases, score), tails.bias / math.sqrt(at.k))
+        clip = at.best_clip(law, score)
         mean, noise = at.mean(score, at.terms("score", turn), clip)
         effects = at.effects.copy()
         # A step as long as its noise goes no further than the pursuit's effects may be off: their clips bias them, too.
@@ -195,7 +195,7 @@ class CurvedReferenceStep(ReferenceStep):
         white = at.terms("score", np.asarray(np.linalg.inv(root), dtype=np.float64))
         sizes, score = self.of_white_scores
         norms = at.norms(sizes, white, math.sqrt(at.k))
-        clip = norms.best_clip(mean_noise(at.releases, score), at.tails.bias / math.sqrt(at.k))
+        clip = at.best_clip(norms, score, white=True)
         mean, noise = at.mean(score, white, clip)
         start = at.effects[state.kept]
         step = OneStep.of(at.tau, start, whitening, root, norms, clip, mean, noise, at.tails.left_out)

@@ -5,6 +5,7 @@ and not among those with a response, such as whether a cell is missing where the
 is known of its effect.
 """
 
+import math
 from collections.abc import Set
 from dataclasses import dataclass, replace
 
@@ -15,10 +16,10 @@ from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.budget import Price
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.pursuit_data import Data
-from dpsparse.algorithms.pursuit.releases import Planned, Releases
+from dpsparse.algorithms.pursuit.releases import Planned, Releases, mean_noise
 from dpsparse.algorithms.pursuit.state import State
 from dpsparse.engine import scores
-from dpsparse.inference.inference_constants import NO_VARIANCE
+from dpsparse.inference.inference_constants import INSURED_NOISE, NO_VARIANCE
 from dpsparse.inference.matrices import NoisyMatrix
 from dpsparse.inference.tails import ANY_TAILS, Clip, Norms, Tails
 
@@ -68,6 +69,15 @@ class Scores:
     ) -> tuple[NDArray[np.float64], float]:
         counts = self.data.records.evaluate(scores.norm_counts, terms, np.append(edges[1:-1], np.inf))
         return self.releases.histogram(self.releases.due(planned), np.diff(counts, prepend=0))
+
+    def best_clip(self, law: Norms, planned: Planned, white: bool = False) -> Clip:
+        """The clip of a planned mean score; in `white` units, one record's sampling error is 1."""
+        insured = white and not math.isfinite(self.tau)
+        return law.best_clip(
+            mean_noise(self.releases, planned),
+            self.tails.bias / math.sqrt(self.k),
+            least_noise=insured * INSURED_NOISE / math.sqrt(law.n_records),
+        )
 
     def second_moments(self, planned: Planned, terms: scores.Terms, bound: float) -> NoisyMatrix:
         """The mean of v v', each vector v clipped to norm `bound`."""
