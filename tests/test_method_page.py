@@ -99,6 +99,7 @@ STATED = [
     ("M-estimator ($c = {:g}$, MAD scale", HUBER_TUNING),
     ("in {} bins of a geometric sequence", c.MOST_BINS),
     (r"the bias in any direction is at most {:g} times $\mathbb{{E}}(u - T)_+ / \sqrt k$", inference.LEFT_OUT),
+    ("is at least so wide that its privacy noise is {:g} of a sampling error", inference.INSURED_NOISE),
     ("a {:g} % interval is as wide as", 100 * inference.INTERVAL_LEVEL),
     (r"the step needs $N \ge {:g}\,k^{{1.5}}$", c.REFERENCE_FROM),
     ("the constant included and at least {}, the step", c.REFERENCE_COLUMNS),

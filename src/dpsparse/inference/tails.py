@@ -79,11 +79,15 @@ ANY_TAILS = Tails()
 
 @dataclass(frozen=True)
 class Norms:
-    """A law of norms: records at some rising norms, of which there are `n_records`."""
+    """A law of norms: records at some rising norms, of which there are `n_records`.
+
+    `noise` is the standard deviation of a count of the histogram that it is from.
+    """
 
     values: NDArray[np.float64]
     counts: NDArray[np.float64]
     n_records: float
+    noise: float = 0.0
 
     @classmethod
     def of(
@@ -108,7 +112,7 @@ class Norms:
         tail = edges[start] * np.exp(points)
         middles = np.append((tail[1:] + tail[:-1]) / 2, tail[-1])
         masses = np.append(-np.diff(beyond), beyond[-1])
-        return cls(np.append(body, middles), np.append(np.maximum(counts[:start], 0.0), masses), n_records)
+        return cls(np.append(body, middles), np.append(np.maximum(counts[:start], 0.0), masses), n_records, noise)
 
     def mean(self, of: NDArray[np.float64]) -> float:
         """The mean over records of a function of the norm, given at `values`."""

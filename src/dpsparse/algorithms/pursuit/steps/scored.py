@@ -71,8 +71,11 @@ class Scores:
         return self.releases.histogram(self.releases.due(planned), np.diff(counts, prepend=0))
 
     def best_clip(self, law: Norms, planned: Planned, white: bool = False) -> Clip:
-        """The clip of a planned mean score; in `white` units, one record's sampling error is 1."""
-        insured = white and not math.isfinite(self.tau)
+        """The clip of a planned mean score; in `white` units, one record's sampling error is 1.
+
+        A histogram that counts to less than a record hides nobody.
+        """
+        insured = min(law.noise, 1.0) if white and not math.isfinite(self.tau) else 0.0
         return law.best_clip(
             mean_noise(self.releases, planned),
             self.tails.bias / math.sqrt(self.k),
