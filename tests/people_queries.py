@@ -1,5 +1,7 @@
 """Queries of people who have several rows, with their public numbers, for the engines' tests."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from dpsparse.engine import queries, scores
@@ -13,6 +15,7 @@ TERMS = {
     for factor in ("score", "slope", "row")
 }  # fmt: skip
 MODEL = (0.1, np.array([0.2, 0.5, -0.3]))
+WEIGHTED = replace(TERMS["score"], long_rows=scores.LongRows(TERMS["row"].matrix, 0.9))
 # Each query with its public numbers, and the largest l2 norm of a person's term in levels (None for counts).
 QUERIES = [
     (queries.residual_counts, (*MODEL, np.array([-1.0, 0.0, 2.0])), None),
@@ -29,7 +32,11 @@ QUERIES = [
     (scores.norm_counts, (TERMS["score"], np.array([0.5, 1.0, 4.0, np.inf])), None),
     (scores.norm_counts, (TERMS["slope"], np.array([0.5, 1.0, 4.0, np.inf])), None),
     (scores.norm_counts, (TERMS["row"], np.array([0.5, 1.0, 4.0, np.inf])), None),
+    (scores.norm_counts, (TERMS["score"], np.array([-1.0, 0.0, 1.0, np.inf]), True), None),
+    (scores.norm_counts, (WEIGHTED, np.array([0.5, 1.0, 4.0, np.inf])), None),
     (scores.clipped_sums, (TERMS["score"], 1.5, 0.7, 0.4), VECTOR_LEVELS),
+    (scores.clipped_sums, (WEIGHTED, 1.5, 0.7, 0.4), VECTOR_LEVELS),
+    (scores.second_moment_sums, (WEIGHTED, 1.5), GRAM_LEVELS**2),
     (scores.second_moment_sums, (TERMS["score"], 1.5), GRAM_LEVELS**2),
     (scores.second_moment_sums, (TERMS["slope"], 1.5), GRAM_LEVELS**2),
 ]

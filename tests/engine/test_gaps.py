@@ -1,5 +1,7 @@
 """Gaps and blank records mean the same on every engine, to the last bit, and what they mean is defined here anew."""
 
+from dataclasses import replace
+
 import dask.array as da
 import numpy as np
 import pytest
@@ -125,6 +127,13 @@ def _of_scores(effects):
         "norms": (scores.norm_counts, score, POINTS),
         "norms of rows": (scores.norm_counts, slope, POINTS),
         "mean score": (scores.clipped_sums, score, 1.1, np.inf, 0.0),
+        "mean weighted score": (
+            scores.clipped_sums,
+            replace(score, long_rows=scores.LongRows(matrix.T, 0.9)),
+            1.1,
+            np.inf,
+            0.0,
+        ),
         "mean score, rising": (scores.clipped_sums, score, 2.3, 1.15, 0.7),
         "score moments": (scores.second_moment_sums, score, 2.3),
         "row moments": (scores.second_moment_sums, slope, 1.1),

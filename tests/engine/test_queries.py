@@ -26,6 +26,7 @@ TERMS = {
     name: scores.Terms(factor, np.array([[1.3, -0.4], [0.2, 0.9]]), [0, 1], CENTER, EFFECTS, tau)
     for name, factor, tau in (("score", "score", np.inf), ("cut", "score", TAU), ("slope", "slope", TAU))
 }
+TERMS["weighted"] = replace(TERMS["score"], long_rows=scores.LongRows(TERMS["cut"].matrix.T, 0.8))
 HOSTILE = [0.0, -0.0, 1.0, -1.0, 0.5, 2.5, -7.0, 5e-324, 1e-300, 1e160, 1e300, -1e300, np.inf, -np.inf, np.nan]
 
 QUERIES = {
@@ -43,6 +44,9 @@ QUERIES = {
     "variance_sums": (queries.variance_sums, CENTER, EFFECTS, TAU, [0, 1], INNER, OUTER),
     "norm_counts": (scores.norm_counts, TERMS["score"], THRESHOLDS),
     "clipped_sums": (scores.clipped_sums, TERMS["cut"], INNER, np.inf, 0.0),
+    "signed_norm_counts": (scores.norm_counts, TERMS["score"], THRESHOLDS, True),
+    "weighted_norm_counts": (scores.norm_counts, TERMS["weighted"], THRESHOLDS),
+    "weighted_sums": (scores.clipped_sums, TERMS["weighted"], OUTER, np.inf, 0.0),
     "rising_sums": (scores.clipped_sums, TERMS["score"], OUTER, OUTER / 2, 2.0),
     "score_moments": (scores.second_moment_sums, TERMS["score"], OUTER),
     "slope_moments": (scores.second_moment_sums, TERMS["slope"], INNER),

@@ -10,7 +10,7 @@ from dpsparse.data.as_table import as_table
 from dpsparse.engine.config import configured
 from dpsparse.engine.people import MOST_ROWS, People
 from dpsparse.engine.queries import Column, Records
-from dpsparse.engine.scores import Terms, clipped_sums, norm_counts, second_moment_sums
+from dpsparse.engine.scores import LongRows, Terms, clipped_sums, norm_counts, second_moment_sums
 from dpsparse.engine.threads import threads
 from dpsparse.engine.vector_sums import GRAM_LEVELS, VECTOR_LEVELS
 from dpsparse.inference.tails import Clip
@@ -19,7 +19,14 @@ N, CENTER, EFFECTS, TAU = 2_001, 0.2, np.array([0.3, -0.8, 0.5]), 1.1
 MATRIX = np.array([[1.3, -0.4], [0.2, 0.9]])
 POSITIONS = (0, 2)
 EDGES = np.append(np.geomspace(0.05, 30, 20), np.inf)
-KINDS = {"score": ("score", np.inf), "cut score": ("score", TAU), "slope": ("slope", TAU), "row": ("slope", np.inf)}
+ROWS, LONG = np.array([[0.7, 0.3], [-0.2, 1.1]]), 1.2
+KINDS = {
+    "score": ("score", np.inf),
+    "weighted score": ("score", np.inf),
+    "cut score": ("score", TAU),
+    "slope": ("slope", TAU),
+    "row": ("slope", np.inf),
+}
 
 
 @pytest.fixture
@@ -34,7 +41,8 @@ def records_of(y, X):
 
 def terms_of(kind):
     factor, tau = KINDS[kind]
-    return Terms(factor, MATRIX, POSITIONS, CENTER, EFFECTS, tau)
+    long_rows = LongRows(ROWS, LONG) if kind.startswith("weighted") else None
+    return Terms(factor, MATRIX, POSITIONS, CENTER, EFFECTS, tau, long_rows=long_rows)
 
 
 def naive(table, kind):
@@ -42,6 +50,8 @@ def naive(table, kind):
     (y, X), (factor, tau) = table, KINDS[kind]
     residuals = y - CENTER - X @ EFFECTS
     weights = np.clip(residuals, -tau, tau) if factor == "score" else (np.abs(residuals) <= tau).astype(float)
+    if kind.startswith("weighted"):
+        weights = weights * np.minimum(1, (LONG / np.linalg.norm(X[:, POSITIONS] @ ROWS.T, axis=1)) ** 2)
     return X[:, POSITIONS] @ MATRIX.T * weights[:, None]
 
 
@@ -57,6 +67,23 @@ def test_they_are_numpys(table, kind):
     inside = vectors * np.minimum(1, 1.7 / np.maximum(norms, 1e-300))[:, None]
     moments = second_moment_sums(records, terms, 1.7) * (1.7 / GRAM_LEVELS) ** 2
     np.testing.assert_allclose(moments, inside.T @ inside, atol=3 * N * 1.7**2 / GRAM_LEVELS)
+
+
+@pytest.mark.parametrize("kind", ["score", "weighted score", "cut score"])
+def test_signed_norms_have_the_sign_of_the_residual(table, kind):
+    y, X = table
+    norms = np.linalg.norm(naive(table, kind), axis=1) * np.where(y - CENTER - X @ EFFECTS < 0, -1, 1)
+    edges = np.concatenate([-EDGES[-2::-1], [0.0], EDGES])
+    counts = norm_counts(records_of(y, X), terms_of(kind), edges, True)
+    assert counts.tolist() == [(norms <= edge).sum() for edge in edges]
+
+
+def test_signed_norms_of_people_have_the_sign_of_the_sum_of_their_residuals():
+    y, X = np.array([3.0, -1.0, -5.0, 1.0, -2.0]), np.column_stack([np.ones(5), np.zeros(5), np.arange(5.0)])
+    people = People.of(np.array([0, 0, 1, 1, 2])).held()
+    records = replace(records_of(y, X), people=people)
+    terms = Terms("score", np.eye(2), POSITIONS, 0.0, np.zeros(3))
+    assert norm_counts(records, terms, np.array([-1e-9, 0.0, np.inf]), True).tolist() == [2, 2, 3]
 
 
 def test_every_record_with_a_response_is_in_one_bin():

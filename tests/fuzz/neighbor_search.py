@@ -6,7 +6,7 @@ moved the statistic, as a share of what is declared: it searches for more.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from hypothesis import strategies as st
@@ -136,9 +136,11 @@ def _norms(factor):
     return Statistic(histogram, lambda adjacency: sensitivity.histograms(1, adjacency), 2)
 
 
-def _mean_score(view, rise=0.0, size=2):
-    bound = view.public.bound
-    return view.ask(scores.clipped_sums, _terms(view, "score", size), bound, bound / 2 if rise else np.inf, rise)
+def _mean_score(view, rise=0.0, size=2, weighted=False):
+    bound, terms = view.public.bound, _terms(view, "score", size)
+    if weighted:
+        terms = replace(terms, long_rows=scores.LongRows(terms.matrix.T, bound))
+    return view.ask(scores.clipped_sums, terms, bound, bound / 2 if rise else np.inf, rise)
 
 
 def _moments(factor, size):
@@ -233,6 +235,7 @@ STATISTICS = {
     "norms of scores": _norms("score"),
     "norms of rows": _norms("slope"),
     "a mean score": Statistic(_mean_score, _vector, 2),
+    "a mean score of which long rows weigh less": Statistic(lambda v: _mean_score(v, weighted=True), _vector, 2),
     "a mean score that rises": Statistic(lambda v: _mean_score(v, rise=2.0), _vector, 2),
     "a mean of one column": Statistic(lambda v: _mean_score(v, rise=0.7, size=1), _vector, 2),
     "second moments of scores": _moments("score", 2),

@@ -15,19 +15,30 @@ rows of these people are like those of others.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsparse.engine import vector_sums
-from dpsparse.engine.arrays import Array, as_float64, like, module_of, quotient, square_root
+from dpsparse.engine.arrays import Array, as_float64, like, module_of, quotient, square_root, zero_for_nan
 from dpsparse.engine.links import Effects
 from dpsparse.engine.people import Held
 from dpsparse.engine.queries import Records, Thresholds
 
 Factor: TypeAlias = Literal["score", "slope", "row"]
+
+
+@dataclass(frozen=True)
+class LongRows:
+    """How scores of long rows are weighted down: those of a row u = matrix z by min(1, (bound / |u|)^2).
+
+    The second moments of rows that are clipped to this norm are then the derivative of the mean score.
+    """
+
+    matrix: NDArray[np.float64]
+    bound: float
 
 
 @dataclass(frozen=True)
@@ -41,6 +52,7 @@ class Terms:
     `tau`: infinity for least squares.
     `row_bound`: a transformed row u has the weight min(1, row_bound / |u|), and its score a norm of at most row_bound
       tau.
+    `long_rows`: how scores of long rows are weighted down in addition; those of a person together.
     """
 
     factor: Factor
@@ -50,30 +62,34 @@ class Terms:
     effects: Effects
     tau: float = np.inf
     row_bound: float = np.inf
+    long_rows: LongRows | None = None
 
 
-def norm_counts(records: Records, terms: Terms, thresholds: Thresholds) -> NDArray[np.int64]:
+def norm_counts(records: Records, terms: Terms, thresholds: Thresholds, signed: bool = False) -> NDArray[np.int64]:
     """For each of some rising thresholds how many vectors have a norm at or below it; blank records count nowhere.
 
     A person counts once: by the norm of their score, by the root of the sum of their squared norms where vectors are of
-    slopes, and by the row that stands for them where they are of rows.
+    slopes, and by the row that stands for them where they are of rows. Norms of scores may have the sign of the
+    residual, or of the sum of a person's residuals.
     """
     vectors, blank = _vectors(records, terms)
-    norms, people = vector_sums.norms(vectors), records.people
+    people = records.people
+    if terms.factor == "score":
+        vectors = _person_scores(vectors, records, terms)
+    norms = vector_sums.norms(vectors)
+    if signed:
+        norms = norms * _signs(records, terms)
     if people is None or terms.factor == "row":
         return records.counts_at_most(module_of(norms).where(blank, like(np.nan, norms), norms), thresholds)
     if terms.factor == "slope":
         norms = _person_norms(norms, people, terms)
-    else:
-        norms = vector_sums.norms(_person_scores(vectors, people))
     all_blank = people.sums(as_float64(blank)) == people.sizes
     return vector_sums.counts_at_most(np.where(all_blank, np.nan, norms), thresholds)
 
 
 def clipped_sums(records: Records, terms: Terms, bound: float, start: float, rise: float) -> NDArray[np.int64]:
     """Sums of the vectors, their norms clipped: a norm u becomes min(u, bound) + rise (min(u, bound) - start)_+."""
-    vectors, _ = _vectors(records, terms)
-    vectors = _person_scores(vectors, records.people)
+    vectors = _person_scores(_vectors(records, terms)[0], records, terms)
     norms = vector_sums.norms(vectors)
     inside = norms.clip(None, bound)
     with np.errstate(all="ignore"):
@@ -86,18 +102,35 @@ def second_moment_sums(records: Records, terms: Terms, bound: float) -> NDArray[
     vectors, _ = _vectors(records, terms)
     people = records.people
     if people is None or terms.factor == "score":
-        vectors = _person_scores(vectors, people)
+        vectors = _person_scores(vectors, records, terms) if terms.factor == "score" else vectors
         return vector_sums.gram_sums(vectors, vector_sums.clip_factor(vector_sums.norms(vectors), bound), bound)
     factor = vector_sums.clip_factor(_person_norms(vector_sums.norms(vectors), people, terms), bound)
     scale = factor * np.sqrt(_moment_weights(people, terms))
     return vector_sums.gram_sums(vectors, people.each(scale), bound, people)
 
 
-def _person_scores(vectors: Array, people: Held | None) -> Array:
-    """The sum of each person's vectors over the root of the mean number of rows."""
-    if people is None:
+def _person_scores(vectors: Array, records: Records, terms: Terms) -> Array:
+    """The sum of each person's vectors over the root of the mean number of rows; those of long rows weighted down."""
+    people = records.people
+    if people is not None:
+        vectors = vector_sums.sanitized(people.sums(vectors) * (people.weights / math.sqrt(people.mean)))
+    if terms.long_rows is None:
         return vectors
-    return vector_sums.sanitized(people.sums(vectors) * (people.weights / math.sqrt(people.mean)))
+    rows = replace(terms, factor="row", matrix=terms.long_rows.matrix, long_rows=None)
+    norms = vector_sums.norms(_vectors(records, rows)[0])
+    if people is not None:
+        norms = _person_norms(norms, people, rows)
+    weights = vector_sums.clip_factor(norms, terms.long_rows.bound)
+    return vectors * (weights * weights)
+
+
+def _signs(records: Records, terms: Terms) -> Array:
+    """-1 where a residual, or the sum of a person's, is below 0, and 1 elsewhere."""
+    with np.errstate(all="ignore"):
+        residuals = zero_for_nan(records.residuals(terms.center, terms.effects, terms.tau))
+    if records.people is not None:
+        residuals = records.people.sums(residuals.clip(-terms.tau, terms.tau))
+    return module_of(residuals).where(residuals < 0, like(-1.0, residuals), like(1.0, residuals))
 
 
 def _person_norms(norms: Array, people: Held, terms: Terms) -> Array:

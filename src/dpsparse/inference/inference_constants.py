@@ -133,9 +133,10 @@ RELINEARIZED = 5
 # The fitted law of a tail stands for a histogram from the highest norm on beyond which this share of the records lies,
 # within the next bins, and as many as this many standard deviations of a count's noise. Set by `answers.py`.
 TAIL_SHARE, TAIL_DEVIATIONS, TAIL_WINDOW = 0.005, 12, 12
-# Beyond a gap it takes this many: 12 are 3.5 standard deviations of a window's noise, which one histogram in 100 has
-# somewhere by chance, and 20 are 5.8.
-FAR_DEVIATIONS = 20
+# Beyond a gap it takes this many standard deviations of a window's noise, in a window of any of these widths: some 150
+# such windows, of which noise alone fills one in 20,000 histograms. Of 27,000 people whose drinks are counted, 238 have
+# the code 99: they are 8 standard deviations in a window of two bins, and 3.4 in one of twelve.
+FAR_WINDOWS, FAR_DEVIATIONS = (1, 2, 4, 8, 12), 5.0
 # Bins that it is fitted to: a factor of 14 in the norm.
 TAIL_BINS = 12
 # The tail index a: above 1, or there is no mean; a lognormal prior about 2. Set by `answers.py`.
@@ -156,6 +157,10 @@ TAIL_ROUNDS, TAIL_LEAST_SIZE = 3, 4
 
 # The least eigenvalue of released second moments of rows, in units in which a typical row's is 1.
 LEAST_ROW_MOMENT = 0.05
+# The same in standard deviations of their noise. Of one that is smaller little is known: a step along it is too short,
+# or errors say how long. With the root of the number of columns in its place 90 % intervals of two features that are
+# correlated by .97 held in half of the fits. Set by `answers.py`.
+ROW_MOMENT_DEVIATIONS = 2.0
 # The least eigenvalue of a released variance of scores, in standard deviations of its noise and of the mean eigenvalue.
 SCORE_NOISE, LEAST_SCORE_VARIANCE = 0.7, 0.05
 # What a clip leaves out of a mean in one white direction of k is taken to be at most this many times a sqrt(k)-th of

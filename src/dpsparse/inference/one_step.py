@@ -53,7 +53,7 @@ class Whitening:
         cls, rough: NDArray[np.float64], released: NoisyMatrix, rows: Norms, clip: Clip, steeper: float = 1.0
     ) -> "Whitening":
         """From rough second moments, those in their coordinates, and the law of squared norms there."""
-        inner = rough_moments(released, shrinks=steeper > 1)
+        inner = usable_moments(released, c.ROW_MOMENT_DEVIATIONS, shrinks=steeper > 1)
         root = power(rough, 0.5) @ power(inner, 0.5)
         left_out = rows.beyond(clip.bound) / max(np.trace(inner), c.NO_VARIANCE)
         return cls(root, power(rough, -0.5), inner, released.noise, left_out, steeper)
@@ -79,13 +79,18 @@ class Whitening:
 
 
 def rough_moments(released: NoisyMatrix, shrinks: bool = False) -> NDArray[np.float64]:
-    """Rough second moments, with no eigenvalue below their noise.
+    """Rough second moments, with no eigenvalue below what noise alone makes of as many columns."""
+    return usable_moments(released, np.sqrt(len(released.values)), shrinks)
+
+
+def usable_moments(released: NoisyMatrix, deviations: float, shrinks: bool) -> NDArray[np.float64]:
+    """Second moments of rows, with no eigenvalue below so many standard deviations of their noise.
 
     Those of people are shrunk to a sphere: they have the noise of as many terms as there are people, while scores have
     that of more.
     """
     values = shrunk_to_sphere(released) if shrinks else released.values
-    return floored(values, max(released.noise * np.sqrt(len(values)), c.LEAST_ROW_MOMENT))
+    return floored(values, max(released.noise * deviations, c.LEAST_ROW_MOMENT))
 
 
 def shrunk_to_sphere(released: NoisyMatrix) -> NDArray[np.float64]:
@@ -154,13 +159,15 @@ class OneStep:
         move = turn @ mean
         spread = turn @ turn.T
         sampling = scores.mean(clip.of(scores.values) ** 2) / k / n
-        # The noise of second moments tilts the step, by as much as it is long beyond its own noise.
+        # The noise of second moments tilts the step, by as much as it is long beyond its own noise: most along the step
+        # itself, of which the noise's diagonal tells.
         straight = np.linalg.inv(whitening.rough)
-        long = float((straight @ move) @ (straight @ move))
+        along = straight @ move
         own = noise**2 * float(np.trace(straight @ spread @ straight))
-        length = max(long - own, c.LEAST_LENGTH * long)
+        beyond_noise = max(1 - own / max(float(along @ along), c.NO_VARIANCE), c.LEAST_LENGTH)
         tilt = whitening.rough @ np.linalg.inv(whitening.inner)
-        tilted = tilt @ tilt.T * whitening.noise**2 / 2 * length * (1 + 1 / k)
+        steps = np.eye(k) * float(along @ along) + np.outer(along, along)
+        tilted = tilt @ steps @ tilt.T * whitening.noise**2 / 2 * beyond_noise
         # A clip of the norm leaves out the same in every white direction, as far as is known.
         clipped = np.sqrt(np.diagonal(spread) / k) * left_out * scores.beyond(clip.bound)
         bias = np.hypot(clipped, whitening.left_out * move)

@@ -103,7 +103,7 @@ class Norms:
         `noise` is the standard deviation of a count, and `typical` the index of a typical tail.
         """
         needed = max(c.TAIL_SHARE * n_records, c.TAIL_DEVIATIONS * noise)
-        start = _threshold(counts, needed, c.FAR_DEVIATIONS * noise)
+        start = _threshold(counts, needed, noise)
         fitted = counts[start : start + c.TAIL_BINS]
         logs = np.log(edges[start : start + len(fitted) + 1] / edges[start])
         points = np.linspace(0, np.log(c.TAIL_REACH), c.TAIL_POINTS)
@@ -141,18 +141,50 @@ class Norms:
         return self.values[-c.TAIL_POINTS :: c.TAIL_STRIDE]
 
 
-def _threshold(counts: NDArray[np.float64], needed: float, needed_far: float) -> int:
+@dataclass(frozen=True)
+class TwoSidedNorms(Norms):
+    """A law of norms of scores, of those above 0 and of those below: residuals of one sign each.
+
+    What a clip leaves out of a mean points one way on one side and the other way on the other, as far as rows far out
+    are alike: both together leave out no more than the larger.
+    """
+
+    sides: tuple[Norms, ...] = ()
+
+    @classmethod
+    def of_sides(cls, above: Norms, below: Norms) -> "TwoSidedNorms":
+        """The law of both together."""
+        values, counts = (np.append(getattr(above, name), getattr(below, name)) for name in ("values", "counts"))
+        return cls(values, counts, above.n_records, above.noise, (above, below))
+
+    def beyond(self, bound: float) -> float:
+        """The mean of (norm - bound)_+ on the side where it is larger."""
+        return max(side.beyond(bound) for side in self.sides)
+
+    @property
+    def _bounds(self) -> NDArray[np.float64]:
+        return np.unique(np.concatenate([side._bounds for side in self.sides]))
+
+
+def _threshold(counts: NDArray[np.float64], needed: float, noise: float) -> int:
     """The highest bin with enough records in it and the next ones.
 
-    It is looked for from where most records are: one of the many bins further out has enough by noise alone now and
-    then. There it takes `needed_far`.
+    It is looked for from where most records are. Beyond a gap it takes as many in a window of any width as noise hardly
+    makes anywhere: equal values that lie far out are in one bin, or in a few.
     """
-    sums = np.convolve(counts, np.ones(c.TAIL_WINDOW))[c.TAIL_WINDOW - 1 :]
+    sums = _window_sums(counts, c.TAIL_WINDOW)
     mode = int(np.argmax(sums))
     enough = sums[mode:] >= needed
-    near = mode - 1 + (len(enough) if enough.all() else int(np.argmin(enough)))
-    far = np.flatnonzero(sums >= max(needed, needed_far))
-    return max(near, int(far[-1]) if len(far) else 0)
+    highest = mode - 1 + (len(enough) if enough.all() else int(np.argmin(enough)))
+    for width in c.FAR_WINDOWS:
+        far = np.flatnonzero(_window_sums(counts, width) >= c.FAR_DEVIATIONS * noise * np.sqrt(width))
+        highest = max(highest, int(far[-1]) if len(far) else 0)
+    return max(highest, 0)
+
+
+def _window_sums(counts: NDArray[np.float64], width: int) -> NDArray[np.float64]:
+    """For each bin the number of records in it and the next ones, `width` bins together."""
+    return np.convolve(counts, np.ones(width))[width - 1 :]
 
 
 def _survival(

@@ -110,8 +110,10 @@ def test_every_release_of_a_step_comes_up_to_its_bound(name, adjacency):
     assert violation is None
     assert {"row norms", "score norms", "white score norms", "first mean score", "mean score"} <= set(shares)
     assert ("final residual scale" in shares) == ("typical" in name)
-    for release in ("row norms", "score norms", "white score norms", "first mean score", "mean score"):
+    for release in ("row norms", "score norms", "white score norms", "mean score"):
         assert shares[release] > 0.99, release
+    # Where residuals are clipped and long rows weigh less, no score is as long as the clip of all.
+    assert shares["first mean score"] > (0.8 if "typical" in name else 0.99)
     # Second moments need two records at right angles to each other. Scores come near that where residuals differ in
     # sign and rows in direction; for rows within Huber's clip, both, no pair is made.
     assert shares["score moments"] > 0.95

@@ -65,11 +65,13 @@ SCORES = [
     scores.Terms("score", 1e-3 * MATRIX, (1, 4, 6), np.float64(0.4), 0.1 * EFFECTS, np.float64(1.3)),
     scores.Terms("slope", MATRIX, (0, 2, 3), 0.4, EFFECTS, np.float64(2.5)),
     scores.Terms("score", np.eye(1), (0,), 0.4, EFFECTS),
+    scores.Terms("score", MATRIX, (0, 2, 3), 0.4, EFFECTS, long_rows=scores.LongRows(MATRIX.T, np.float64(1.1))),
 ]
 NORMS = np.append(np.geomspace(0.01, 1e6, 60), np.inf)
 WITHOUT_KERNELS = [
     (share_at_most, 3, 0.2),
     *((scores.norm_counts, terms, NORMS) for terms in SCORES),
+    (scores.norm_counts, SCORES[0], np.append(-NORMS[-2::-1], NORMS), True),
     *((scores.clipped_sums, terms, np.float64(2.3), np.inf, 0.0) for terms in SCORES),
     *((scores.clipped_sums, terms, np.float64(2.3), np.float64(1.15), np.float64(0.7)) for terms in SCORES),
     *((scores.second_moment_sums, terms, np.float64(3.1)) for terms in SCORES),

@@ -53,6 +53,9 @@ def results(rows, **options):
         session.evaluate(queries.gram_sums, np.arange(3), 2.0, 3.0),
         session.evaluate(scores.norm_counts, terms, np.geomspace(0.1, 9, 30)),
         session.evaluate(scores.clipped_sums, terms, 3.0, 1.5, 0.8),
+        session.evaluate(
+            scores.clipped_sums, replace(terms, long_rows=scores.LongRows(terms.matrix, 1.1)), 3.0, 1.5, 0.8
+        ),
         session.evaluate(scores.second_moment_sums, replace(terms, factor="slope", tau=1.5), 2.0),
     ]
 

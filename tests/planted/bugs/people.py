@@ -83,7 +83,11 @@ PEOPLE = (
     Bug(
         "scores clipped row by row",
         CHECK,
-        {"engine.scores:clipped_sums": [("_person_scores(vectors, records.people)", "vectors")]},
+        {
+            "engine.scores:clipped_sums": [
+                ("_person_scores(_vectors(records, terms)[0], records, terms)", "_vectors(records, terms)[0]")
+            ]
+        },
     ),
     Bug(
         "norms of rows and not of people",

@@ -50,7 +50,7 @@ REFERENCES = (
         "a record counted in every bin above its own",
         STEPS,
         {
-            "algorithms.pursuit.steps.scored:Scores._histogram": [
+            "algorithms.pursuit.steps.scored:Scores._released": [
                 ("np.diff(counts, prepend=0)", "counts"),
             ]
         },
@@ -84,9 +84,23 @@ REFERENCES = (
         {
             "engine.scores:norm_counts": [
                 (
-                    "norms, people = vector_sums.norms(vectors), records.people",
-                    "norms, people = vector_sums.norms(vectors) / abs(vectors).max(), records.people",
+                    "norms = vector_sums.norms(vectors)",
+                    "norms = vector_sums.norms(vectors) / abs(vectors).max()",
                 )
+            ]
+        },
+    ),
+    Bug(
+        "weights of long rows in units of the least one of a block",
+        "terms",
+        {"engine.scores:_person_scores": [("(weights * weights)", "(weights * weights / weights.min())")]},
+    ),
+    Bug(
+        "a sign by the middle residual of a block",
+        "terms",
+        {
+            "engine.scores:_signs": [
+                ("where(residuals < 0,", "where(residuals < float(np.median(residuals)),"),
             ]
         },
     ),
@@ -205,7 +219,7 @@ REFERENCES = (
         STEPS,
         {
             "algorithms.pursuit.steps.scored:planned_of": [
-                ("max(c.MOST_BINS, columns * (columns + 1) // 2)", "1"),
+                ("max(2 * c.MOST_BINS, columns * (columns + 1) // 2)", "1"),
             ]
         },
     ),

@@ -60,6 +60,7 @@ def _sums(rows: Any, constant: bool = True) -> dict[str, NDArray[np.int64]]:
     effects = np.linspace(-0.7, 0.9, k)
     equation = (0.2, effects, 0.8, np.arange(k), 0.9, 2.1)
     terms = scores.Terms("score", np.eye(k) + np.linspace(-0.3, 0.4, k * k).reshape(k, k), range(k), 0.2, effects)
+    weighted = replace(terms, long_rows=scores.LongRows(terms.matrix, 0.9))
     asked: dict[str, tuple[Any, ...]] = {
         "residual counts": (queries.residual_counts, 0.2, effects, GRID),
         "column counts": (queries.column_counts, k - 1, GRID),
@@ -75,6 +76,7 @@ def _sums(rows: Any, constant: bool = True) -> dict[str, NDArray[np.int64]]:
         "score variance": (queries.variance_sums, *equation),
         "norms of scores": (scores.norm_counts, terms, GRID),
         "mean score": (scores.clipped_sums, terms, 1.3, 0.65, 0.8),
+        "mean weighted score": (scores.clipped_sums, weighted, 1.3, 0.65, 0.8),
         "score moments": (scores.second_moment_sums, terms, 1.3),
         "row moments": (scores.second_moment_sums, replace(terms, factor="slope", tau=0.8), 2.1),
     }

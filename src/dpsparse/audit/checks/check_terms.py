@@ -6,6 +6,7 @@ agree to the last bit. Sums are compared with Python's unbounded integers, in ev
 
 import itertools
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -104,6 +105,7 @@ EQUATION = (0.2, COEF, 0.8, [0, 2, 3], 0.9, 2.1)
 MATRIX = np.array([[1.3, -0.4, 0.1], [0.2, 0.9, -0.5], [0.0, 0.3, 1.1]])
 SCORES = scores.Terms("score", MATRIX, [0, 2, 3], 0.2, COEF)
 SLOPES = scores.Terms("slope", MATRIX, [0, 2, 3], 0.2, COEF, 0.8)
+WEIGHTED = replace(SCORES, long_rows=scores.LongRows(MATRIX.T, 0.7))
 NORMS = np.append(np.geomspace(0.1, 1e6, 20), np.inf)
 # Each with its public numbers and, for sums of vectors, the largest norm of a record's integers.
 QUERIES: dict[str, tuple[Callable[..., Any], Any, Any]] = {
@@ -122,9 +124,13 @@ QUERIES: dict[str, tuple[Callable[..., Any], Any, Any]] = {
     "score variance": (queries.variance_sums, EQUATION, GRAM_LEVELS**2),
     "norms of scores": (scores.norm_counts, (SCORES, NORMS), None),
     "norms of rows": (scores.norm_counts, (SLOPES, NORMS), None),
+    "norms of weighted scores": (scores.norm_counts, (WEIGHTED, NORMS), None),
+    "signed norms of scores": (scores.norm_counts, (SCORES, GRID, True), None),
     "mean score": (scores.clipped_sums, (SCORES, 0.9, np.inf, 0.0), VECTOR_LEVELS),
+    "mean weighted score": (scores.clipped_sums, (WEIGHTED, 0.9, np.inf, 0.0), VECTOR_LEVELS),
     "mean score, rising": (scores.clipped_sums, (SCORES, 2.1, 1.05, 2.0), VECTOR_LEVELS),
     "score moments": (scores.second_moment_sums, (SCORES, 2.1), GRAM_LEVELS**2),
+    "weighted score moments": (scores.second_moment_sums, (WEIGHTED, 2.1), GRAM_LEVELS**2),
     "row moments": (scores.second_moment_sums, (SLOPES, 0.9), GRAM_LEVELS**2),
 }
 

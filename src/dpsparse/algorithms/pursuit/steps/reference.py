@@ -22,6 +22,7 @@ from dpsparse.algorithms.pursuit.state import State
 from dpsparse.algorithms.pursuit.steps.scored import Scores, planned_of, without_absent
 from dpsparse.algorithms.pursuit.updates import covariance_of, knows_kept, with_reference
 from dpsparse.engine import queries
+from dpsparse.engine.scores import LongRows
 from dpsparse.families.estimands import MEAN
 from dpsparse.inference.bounded_step import updated
 from dpsparse.inference.inference_constants import EXPONENTIAL_CURVE, NORMAL_MEDIAN
@@ -80,12 +81,14 @@ class ReferenceStep:
         at = Scores(data, releases, state.center, start, columns, self._tau(state), tails=tails)
         rough = self._rough_moments(at)
         at, state, rough = without_absent(at, state, rough)
-        whitening = self._whitening(at, rough_moments(rough, self.facts.rows.many))
-        root, at, errors = self._score_root(at, whitening, state)
+        whitening, long_rows = self._whitening(at, rough_moments(rough, self.facts.rows.many))
+        # The first step goes by the rows that the second moments tell of, so that it does not go too far where a few
+        # others decide. The last one sees all of them: it is short.
+        root, at, errors = self._score_root(replace(at, long_rows=long_rows), whitening, state)
         state = self._with_scale(at, state)
-        at = replace(at, tau=self._tau(state))
+        at = replace(at, tau=self._tau(state), long_rows=None)
         white = at.terms("score", np.asarray(np.linalg.inv(root), dtype=np.float64))
-        norms = at.norms(self.of_white_scores[0], white, math.sqrt(at.k))
+        norms = at.signed_norms(self.of_white_scores[0], white, math.sqrt(at.k))
         planned = self.of_white_scores[1]
         clip = at.best_clip(norms, planned, white=True)
         mean, noise = at.mean(planned, white, clip)
@@ -112,13 +115,14 @@ class ReferenceStep:
         plain = at.terms("slope", np.eye(at.k))
         return at.second_moments(self.of_rows[0], plain, math.sqrt(c.ROUGH_ROWS * at.k))
 
-    def _whitening(self, at: Scores, first: NDArray[np.float64]) -> Whitening:
+    def _whitening(self, at: Scores, first: NDArray[np.float64]) -> tuple[Whitening, LongRows]:
         _, norms, moments = self.of_rows
         white = at.terms("slope", power(first, -0.5))
         squares = at.squared_norms(norms, white, at.k)
         clip = squares.best_clip(gram_noise(at.releases, moments, at.k) * math.sqrt(at.k), c.ROW_BIAS)
         released = at.second_moments(moments, white, math.sqrt(clip.bound))
-        return Whitening.of(first, released, squares, clip, math.sqrt(self.facts.rows.mean))
+        whitening = Whitening.of(first, released, squares, clip, math.sqrt(self.facts.rows.mean))
+        return whitening, LongRows(white.matrix, math.sqrt(clip.bound))
 
     def _score_root(
         self, at: Scores, whitening: Whitening, state: State
@@ -179,7 +183,7 @@ class CurvedReferenceStep(ReferenceStep):
         curve = EXPONENTIAL_CURVE * float(moved @ moved)
         errors = np.sqrt(np.diagonal(turn.T @ (np.linalg.inv(precision) + curve**2 * np.eye(at.k)) @ turn))
         at = replace(at, effects=effects)
-        whitening = self._whitening(at, first)
+        whitening, _ = self._whitening(at, first)
         root = score_root(at.second_moments(moments, at.terms("score", whitening.inverse_root), clip.bound), whitening)
         return self._with_last_step(at, state, whitening, root, errors, before)
 
@@ -194,7 +198,7 @@ class CurvedReferenceStep(ReferenceStep):
     ) -> State:
         white = at.terms("score", np.asarray(np.linalg.inv(root), dtype=np.float64))
         sizes, score = self.of_white_scores
-        norms = at.norms(sizes, white, math.sqrt(at.k))
+        norms = at.signed_norms(sizes, white, math.sqrt(at.k))
         clip = at.best_clip(norms, score, white=True)
         mean, noise = at.mean(score, white, clip)
         start = at.effects[state.kept]

@@ -21,12 +21,12 @@ from dpsparse.algorithms.pursuit.state import State
 from dpsparse.engine import scores
 from dpsparse.inference.inference_constants import INSURED_NOISE, NO_VARIANCE
 from dpsparse.inference.matrices import NoisyMatrix
-from dpsparse.inference.tails import ANY_TAILS, Clip, Norms, Tails
+from dpsparse.inference.tails import ANY_TAILS, Clip, Norms, Tails, TwoSidedNorms
 
 
 def planned_of(price: Price, facts: PublicFacts, columns: int = 1) -> Planned:
     """A release about scores, planned: a histogram, or a matrix of at most so many columns."""
-    numbers = max(c.MOST_BINS, columns * (columns + 1) // 2)
+    numbers = max(2 * c.MOST_BINS, columns * (columns + 1) // 2)
     return Planned(price.release, price.of(facts), of_reference=True, numbers=numbers)
 
 
@@ -42,6 +42,7 @@ class Scores:
     tau: float
     row_bound: float = np.inf
     tails: Tails = ANY_TAILS
+    long_rows: scores.LongRows | None = None
 
     @property
     def k(self) -> int:
@@ -50,12 +51,25 @@ class Scores:
 
     def terms(self, factor: scores.Factor, matrix: NDArray[np.float64]) -> scores.Terms:
         """The vectors of records that a matrix makes of rows."""
-        return scores.Terms(factor, matrix, self.positions, self.center, self.effects, self.tau, self.row_bound)
+        model = self.positions, self.center, self.effects, self.tau
+        return scores.Terms(factor, matrix, *model, self.row_bound, self.long_rows)
 
     def norms(self, planned: Planned, terms: scores.Terms, unit: float) -> Norms:
         """The law of the vectors' norms, from a histogram in bins about `unit`."""
         edges = unit * c.NORM_BINS
         return Norms.of(edges, *self._histogram(planned, terms, edges), self.releases.n_responses, self.tails.index)
+
+    def signed_norms(self, planned: Planned, terms: scores.Terms, unit: float) -> TwoSidedNorms:
+        """The law of the vectors' norms, of those with residuals above 0 and of those below."""
+        edges = unit * c.NORM_BINS
+        rising = np.append(edges[1:-1], np.inf)
+        below_zero = np.nextafter(0.0, -1.0)
+        counts, noise = self._released(
+            planned, terms, np.concatenate([-rising[-2::-1], [below_zero], rising]), signed=True
+        )
+        sides = counts[len(rising) :], counts[len(rising) - 1 :: -1]
+        above, below = (Norms.of(edges, side, noise, self.releases.n_responses, self.tails.index) for side in sides)
+        return TwoSidedNorms.of_sides(above, below)
 
     def squared_norms(self, planned: Planned, terms: scores.Terms, unit: float) -> Norms:
         """The law of their squares, in the same way."""
@@ -67,7 +81,12 @@ class Scores:
     def _histogram(
         self, planned: Planned, terms: scores.Terms, edges: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], float]:
-        counts = self.data.records.evaluate(scores.norm_counts, terms, np.append(edges[1:-1], np.inf))
+        return self._released(planned, terms, np.append(edges[1:-1], np.inf))
+
+    def _released(
+        self, planned: Planned, terms: scores.Terms, thresholds: NDArray[np.float64], signed: bool = False
+    ) -> tuple[NDArray[np.float64], float]:
+        counts = self.data.records.evaluate(scores.norm_counts, terms, thresholds, signed)
         return self.releases.histogram(self.releases.due(planned), np.diff(counts, prepend=0))
 
     def best_clip(self, law: Norms, planned: Planned, white: bool = False) -> Clip:
