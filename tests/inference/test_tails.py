@@ -48,6 +48,19 @@ def test_equal_values_far_out_are_seen_in_a_few_bins():
     assert all(0.8 * expected < law.beyond(20.0) < 2.5 * expected for law in found)
 
 
+@pytest.mark.parametrize("n_lump", [0, 60])
+def test_in_a_large_table_a_few_far_records_make_no_more_than_they_are(n_lump):
+    rng = np.random.default_rng(4)
+    n, noise = 400_000, 5.0
+    norms = np.append(np.abs(rng.standard_normal(n - n_lump)), np.full(n_lump, 200.0))
+    true = np.histogram(norms, np.append(NORM_BINS[:-1], np.inf))[0]
+    for _ in range(20):
+        law = Norms.of(NORM_BINS, true + noise * rng.standard_normal(len(true)), noise, n)
+        clip = law.best_clip(1e-5, 0.5)
+        assert law.mean(clip.of(law.values) ** 2) < 1.5 * np.mean(clip.of(norms) ** 2)
+        assert clip.bound < (10 if not n_lump else 400)
+
+
 def test_sums_of_bounded_residuals_have_lighter_tails_and_others_those_of_their_largest_term():
     one, sums = Tails(), Tails().of_sums(2.0, bounded=True)
     assert one.of_sums(1.0, bounded=True) == one.of_sums(2.0, bounded=False) == one

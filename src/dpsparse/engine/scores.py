@@ -126,10 +126,10 @@ def _person_scores(vectors: Array, records: Records, terms: Terms) -> Array:
 
 def _signs(records: Records, terms: Terms) -> Array:
     """-1 where a residual, or the sum of a person's, is below 0, and 1 elsewhere."""
-    with np.errstate(all="ignore"):
-        residuals = zero_for_nan(records.residuals(terms.center, terms.effects, terms.tau))
+    residuals = zero_for_nan(records.residuals(terms.center, terms.effects, terms.tau))
     if records.people is not None:
-        residuals = records.people.sums(residuals.clip(-terms.tau, terms.tau))
+        with np.errstate(all="ignore"):
+            residuals = records.people.sums(residuals.clip(-terms.tau, terms.tau))
     return module_of(residuals).where(residuals < 0, like(-1.0, residuals), like(1.0, residuals))
 
 

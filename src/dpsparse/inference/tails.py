@@ -81,13 +81,15 @@ ANY_TAILS = Tails()
 class Norms:
     """A law of norms: records at some rising norms, of which there are `n_records`.
 
-    `noise` is the standard deviation of a count of the histogram that it is from.
+    `noise` is the standard deviation of a count of the histogram that it is from, and `closest` the place of the norm
+    from which on clips are considered.
     """
 
     values: NDArray[np.float64]
     counts: NDArray[np.float64]
     n_records: float
     noise: float = 0.0
+    closest: int = 0
 
     @classmethod
     def of(
@@ -102,8 +104,7 @@ class Norms:
 
         `noise` is the standard deviation of a count, and `typical` the index of a typical tail.
         """
-        needed = max(c.TAIL_SHARE * n_records, c.TAIL_DEVIATIONS * noise)
-        start = _threshold(counts, needed, noise)
+        closest, start, needed = _threshold(counts, max(c.TAIL_SHARE * n_records, c.TAIL_DEVIATIONS * noise), noise)
         fitted = counts[start : start + c.TAIL_BINS]
         logs = np.log(edges[start : start + len(fitted) + 1] / edges[start])
         points = np.linspace(0, np.log(c.TAIL_REACH), c.TAIL_POINTS)
@@ -112,7 +113,8 @@ class Norms:
         tail = edges[start] * np.exp(points)
         middles = np.append((tail[1:] + tail[:-1]) / 2, tail[-1])
         masses = np.append(-np.diff(beyond), beyond[-1])
-        return cls(np.append(body, middles), np.append(np.maximum(counts[:start], 0.0), masses), n_records, noise)
+        counts = np.append(np.maximum(counts[:start], 0.0), masses)
+        return cls(np.append(body, middles), counts, n_records, noise, closest)
 
     def mean(self, of: NDArray[np.float64]) -> float:
         """The mean over records of a function of the norm, given at `values`."""
@@ -138,7 +140,7 @@ class Norms:
 
     @property
     def _bounds(self) -> NDArray[np.float64]:
-        return self.values[-c.TAIL_POINTS :: c.TAIL_STRIDE]
+        return np.append(self.values[self.closest : -c.TAIL_POINTS], self.values[-c.TAIL_POINTS :: c.TAIL_STRIDE])
 
 
 @dataclass(frozen=True)
@@ -155,7 +157,7 @@ class TwoSidedNorms(Norms):
     def of_sides(cls, above: Norms, below: Norms) -> "TwoSidedNorms":
         """The law of both together."""
         values, counts = (np.append(getattr(above, name), getattr(below, name)) for name in ("values", "counts"))
-        return cls(values, counts, above.n_records, above.noise, (above, below))
+        return cls(values, counts, above.n_records, above.noise, sides=(above, below))
 
     def beyond(self, bound: float) -> float:
         """The mean of (norm - bound)_+ on the side where it is larger."""
@@ -166,20 +168,24 @@ class TwoSidedNorms(Norms):
         return np.unique(np.concatenate([side._bounds for side in self.sides]))
 
 
-def _threshold(counts: NDArray[np.float64], needed: float, noise: float) -> int:
-    """The highest bin with enough records in it and the next ones.
+def _threshold(counts: NDArray[np.float64], needed: float, noise: float) -> tuple[int, int, float]:
+    """Two bins, and how many records the second has with the next ones at least.
 
-    It is looked for from where most records are. Beyond a gap it takes as many in a window of any width as noise hardly
-    makes anywhere: equal values that lie far out are in one bin, or in a few.
+    The first is the highest one with `needed` records in it and the next ones, looked for from where most records are.
+    The second may lie further out: it takes as many in a window of any width as noise hardly makes anywhere, for equal
+    values that lie far out are in one bin, or in a few.
     """
     sums = _window_sums(counts, c.TAIL_WINDOW)
     mode = int(np.argmax(sums))
     enough = sums[mode:] >= needed
-    highest = mode - 1 + (len(enough) if enough.all() else int(np.argmin(enough)))
+    closest = max(mode - 1 + (len(enough) if enough.all() else int(np.argmin(enough))), 0)
+    start = closest
     for width in c.FAR_WINDOWS:
-        far = np.flatnonzero(_window_sums(counts, width) >= c.FAR_DEVIATIONS * noise * np.sqrt(width))
-        highest = max(highest, int(far[-1]) if len(far) else 0)
-    return max(highest, 0)
+        surely = c.FAR_DEVIATIONS * noise * np.sqrt(width)
+        far = np.flatnonzero(_window_sums(counts, width) >= surely)
+        if len(far) and far[-1] > start:
+            start, needed = int(far[-1]), min(needed, surely)
+    return closest, start, needed
 
 
 def _window_sums(counts: NDArray[np.float64], width: int) -> NDArray[np.float64]:
