@@ -32,7 +32,6 @@ QUERIES = [
     (scores.norm_counts, (TERMS["score"], np.array([0.5, 1.0, 4.0, np.inf])), None),
     (scores.norm_counts, (TERMS["slope"], np.array([0.5, 1.0, 4.0, np.inf])), None),
     (scores.norm_counts, (TERMS["row"], np.array([0.5, 1.0, 4.0, np.inf])), None),
-    (scores.norm_counts, (TERMS["score"], np.array([-1.0, 0.0, 1.0, np.inf]), True), None),
     (scores.norm_counts, (WEIGHTED, np.array([0.5, 1.0, 4.0, np.inf])), None),
     (scores.clipped_sums, (TERMS["score"], 1.5, 0.7, 0.4), VECTOR_LEVELS),
     (scores.clipped_sums, (WEIGHTED, 1.5, 0.7, 0.4), VECTOR_LEVELS),

@@ -78,14 +78,6 @@ def test_signed_norms_have_the_sign_of_the_residual(table, kind):
     assert counts.tolist() == [(norms <= edge).sum() for edge in edges]
 
 
-def test_signed_norms_of_people_have_the_sign_of_the_sum_of_their_residuals():
-    y, X = np.array([3.0, -1.0, -5.0, 1.0, -2.0]), np.column_stack([np.ones(5), np.zeros(5), np.arange(5.0)])
-    people = People.of(np.array([0, 0, 1, 1, 2])).held()
-    records = replace(records_of(y, X), people=people)
-    terms = Terms("score", np.eye(2), POSITIONS, 0.0, np.zeros(3))
-    assert norm_counts(records, terms, np.array([-1e-9, 0.0, np.inf]), True).tolist() == [2, 2, 3]
-
-
 def test_every_record_with_a_response_is_in_one_bin():
     hostile = [0.0, 5e-324, 1.0, -1e300, 1.7e308, np.inf, -np.inf, np.nan]
     y, x = (each.ravel() for each in np.meshgrid(hostile, hostile))

@@ -74,7 +74,7 @@ def test_unread_responses_are_counted_and_warned_of_everywhere(tmp_path):
     count = model.responses
     assert count.n_records == N
     assert abs(count.number - 0.7 * N) < 5 * count.noise < 0.1 * N
-    sentence = f"{count} responses are numbers; the others counted as missing"
+    sentence = f"{count}{count.margin} responses are numbers; the others counted as missing"
     assert [text.split(". If they")[0] for text in told(caught)] == [sentence]
     for text in (" ".join(model.summary().split()), model.as_html(), fit_page(model)):
         # A report begins it with a capital.

@@ -37,6 +37,12 @@ def test_a_column_that_numbers_the_rows_is_remarked_on_by_its_released_unit(mode
     assert "Row numbers: perhaps &#x27;case&#x27;" in fit_page(model).replace("&#39;", "&#x27;")
 
 
+def test_a_column_with_another_centre_numbers_nothing(model):
+    (effect,) = [each for each in model.effects if each.feature == "case"]
+    for share, remarked in ((0.5, True), (0.53, True), (0.6, False), (0.35, False)):
+        assert bool(row_numbers(replace(model, effects=(replace(effect, center=share * N),)))) == remarked
+
+
 def test_or_by_its_name(model):
     (effect,) = [each for each in model.effects if each.feature == "case"]
     given = replace(effect, center=None, scale=None)

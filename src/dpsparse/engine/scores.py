@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsparse.engine import vector_sums
-from dpsparse.engine.arrays import Array, as_float64, like, module_of, quotient, square_root, zero_for_nan
+from dpsparse.engine.arrays import Array, as_float64, like, module_of, quotient, square_root
 from dpsparse.engine.links import Effects
 from dpsparse.engine.people import Held
 from dpsparse.engine.queries import Records, Thresholds
@@ -70,7 +70,7 @@ def norm_counts(records: Records, terms: Terms, thresholds: Thresholds, signed: 
 
     A person counts once: by the norm of their score, by the root of the sum of their squared norms where vectors are of
     slopes, and by the row that stands for them where they are of rows. Norms of scores may have the sign of the
-    residual, or of the sum of a person's residuals.
+    residual, where people have one row each.
     """
     vectors, blank = _vectors(records, terms)
     people = records.people
@@ -78,6 +78,7 @@ def norm_counts(records: Records, terms: Terms, thresholds: Thresholds, signed: 
         vectors = _person_scores(vectors, records, terms)
     norms = vector_sums.norms(vectors)
     if signed:
+        assert people is None, "rows of a person may have residuals of both signs"
         norms = norms * _signs(records, terms)
     if people is None or terms.factor == "row":
         return records.counts_at_most(module_of(norms).where(blank, like(np.nan, norms), norms), thresholds)
@@ -125,11 +126,8 @@ def _person_scores(vectors: Array, records: Records, terms: Terms) -> Array:
 
 
 def _signs(records: Records, terms: Terms) -> Array:
-    """-1 where a residual, or the sum of a person's, is below 0, and 1 elsewhere."""
-    residuals = zero_for_nan(records.residuals(terms.center, terms.effects, terms.tau))
-    if records.people is not None:
-        with np.errstate(all="ignore"):
-            residuals = records.people.sums(residuals.clip(-terms.tau, terms.tau))
+    """-1 where a residual is below 0, and 1 elsewhere."""
+    residuals = records.residuals(terms.center, terms.effects, terms.tau)
     return module_of(residuals).where(residuals < 0, like(-1.0, residuals), like(1.0, residuals))
 
 

@@ -44,7 +44,8 @@ def readable(model: "LinearModel") -> str:
 
 def _counted(model: "LinearModel") -> str:
     """The number of responses; of people with several rows one row each is counted."""
-    return f"{model.responses} responses{'' if model.privacy.guarantee.rows is None else ', one of each person,'}"
+    margin = "" if model.responses is None else model.responses.margin
+    return f"{model.responses}{margin} responses{'' if model.privacy.guarantee.rows is None else ', one of each person,'}"
 
 
 def _labels(model: "LinearModel") -> str:

@@ -12,6 +12,7 @@ from dpsparse.algorithms.pursuit.pursuit_constants import SPARE_PICKS
 from dpsparse.families.estimands import ESTIMANDS, TYPICAL
 from dpsparse.html import Html, table, tag
 from dpsparse.inference.intervals import SHOWN_PERCENT
+from dpsparse.model.effect import Effect
 from dpsparse.model.exposures import is_log_mean
 from dpsparse.model.odds import odds_ratio
 from dpsparse.planning.forecast import EPSILONS, SELECTED, Plan, plan
@@ -27,14 +28,20 @@ _GRID = [10 ** (k / 10) for k in range(-15, 11)]
 
 
 def sparsity_of(model: "LinearModel") -> int:
-    """The features asked for; with "auto" fewer have been kept."""
+    """The variables asked for; with "auto" fewer have been kept. All levels of a category are one."""
     groups = model.privacy.grouped()
     # With records held out, and in two parts, the names of a fit's releases begin with its own.
     name, effects = (
         ("pick", model.effects) if model.parts is None else (f"{WHETHER}: pick", model.parts.whether.effects)
     )
     picks = len(groups.get(name, groups.get(f"fit: {name}", ())))
-    return max(len(effects), picks - SPARE_PICKS, 1)
+    return max(n_variables(model, effects), picks - SPARE_PICKS, 1)
+
+
+def n_variables(model: "LinearModel", effects: Sequence[Effect]) -> int:
+    """How many columns of the table some effects are of."""
+    columns = {feature.name: feature.column for feature in model.features}
+    return len({columns[effect.feature] for effect in effects})
 
 
 def forecast_of(model: "LinearModel") -> Plan:

@@ -23,6 +23,8 @@ class ResponseCount:
     >>> count = ResponseCount(24_683.2, 182.0, 28_155)
     >>> str(count), count.is_short, count.is_too_short
     ('about 24,700 of 28,155', True, False)
+    >>> count.margin
+    ' (give or take 400)'
     """
 
     number: float
@@ -36,6 +38,15 @@ class ResponseCount:
         # No digit that the noise alone decides.
         digit = TEN ** max(0, math.floor(math.log10(max(self.noise, 1.0))))
         return f"about {digit * round(self.number / digit):,} of {self.n_records:,}"
+
+    @property
+    def margin(self) -> str:
+        """How far off the number may be, two standard deviations of its noise; empty where it is all records."""
+        if self.number >= self.n_records:
+            return ""
+        off = 2 * self.noise
+        digit = TEN ** max(0, math.floor(math.log10(max(off, 1.0))))
+        return f" (give or take {digit * math.ceil(off / digit):,})"
 
     @property
     def is_short(self) -> bool:

@@ -59,8 +59,15 @@ class Scores:
         edges = unit * c.NORM_BINS
         return Norms.of(edges, *self._histogram(planned, terms, edges), self.releases.n_responses, self.tails.index)
 
-    def signed_norms(self, planned: Planned, terms: scores.Terms, unit: float) -> TwoSidedNorms:
-        """The law of the vectors' norms, of those with residuals above 0 and of those below."""
+    def norms_of_white_scores(self, planned: Planned, terms: scores.Terms) -> Norms:
+        """The law of white scores' norms, of those with residuals above 0 and of those below.
+
+        Rows of a person have residuals of both signs, so that people's norms are counted together. What a clip leaves
+        out of these counts in full: with 1,000 people of 20 rows, half of it let intervals hold in .74 for .90.
+        """
+        unit = math.sqrt(self.k)
+        if self.data.facts.rows.many:
+            return self.norms(planned, terms, unit)
         edges = unit * c.NORM_BINS
         rising = np.append(edges[1:-1], np.inf)
         below_zero = np.nextafter(0.0, -1.0)
