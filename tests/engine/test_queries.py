@@ -44,7 +44,6 @@ QUERIES = {
     "variance_sums": (queries.variance_sums, CENTER, EFFECTS, TAU, [0, 1], INNER, OUTER),
     "norm_counts": (scores.norm_counts, TERMS["score"], THRESHOLDS),
     "clipped_sums": (scores.clipped_sums, TERMS["cut"], INNER, np.inf, 0.0),
-    "signed_norm_counts": (scores.norm_counts, TERMS["score"], THRESHOLDS, True),
     "weighted_norm_counts": (scores.norm_counts, TERMS["weighted"], THRESHOLDS),
     "weighted_sums": (scores.clipped_sums, TERMS["weighted"], OUTER, np.inf, 0.0),
     "rising_sums": (scores.clipped_sums, TERMS["score"], OUTER, OUTER / 2, 2.0),

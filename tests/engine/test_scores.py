@@ -69,15 +69,6 @@ def test_they_are_numpys(table, kind):
     np.testing.assert_allclose(moments, inside.T @ inside, atol=3 * N * 1.7**2 / GRAM_LEVELS)
 
 
-@pytest.mark.parametrize("kind", ["score", "weighted score", "cut score"])
-def test_signed_norms_have_the_sign_of_the_residual(table, kind):
-    y, X = table
-    norms = np.linalg.norm(naive(table, kind), axis=1) * np.where(y - CENTER - X @ EFFECTS < 0, -1, 1)
-    edges = np.concatenate([-EDGES[-2::-1], [0.0], EDGES])
-    counts = norm_counts(records_of(y, X), terms_of(kind), edges, True)
-    assert counts.tolist() == [(norms <= edge).sum() for edge in edges]
-
-
 def test_every_record_with_a_response_is_in_one_bin():
     hostile = [0.0, 5e-324, 1.0, -1e300, 1.7e308, np.inf, -np.inf, np.nan]
     y, x = (each.ravel() for each in np.meshgrid(hostile, hostile))

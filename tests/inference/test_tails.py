@@ -1,10 +1,8 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from dpsparse.algorithms.pursuit.pursuit_constants import NORM_BINS
-from dpsparse.inference.tails import Norms, Tails, TwoSidedNorms
+from dpsparse.inference.tails import Norms, Tails
 
 
 @pytest.mark.slow
@@ -27,16 +25,6 @@ def test_a_far_lump_is_seen():
     true = np.histogram(norms, np.append(NORM_BINS[:-1], np.inf))[0]
     law = Norms.of(NORM_BINS, true + noise * rng.standard_normal(len(true)), noise, n)
     assert law.beyond(100.0) > 10
-
-
-def test_two_sides_leave_out_no_more_than_the_larger():
-    norms = np.random.default_rng(2).pareto(3, 20_000) + 1
-    one = Norms.of(NORM_BINS, np.histogram(norms, np.append(NORM_BINS[:-1], np.inf))[0].astype(float), 1.0, 40_000)
-    other = replace(one, counts=one.counts / 4)
-    both = TwoSidedNorms.of_sides(other, one)
-    assert both.beyond(5.0) == one.beyond(5.0)
-    assert both.mean(np.ones(len(both.values))) == pytest.approx(20_000 * 1.25 / 40_000, rel=0.02)
-    assert both.best_clip(0.01, 0.5).bound in set(one._bounds)
 
 
 def test_equal_values_far_out_are_seen_in_a_few_bins():

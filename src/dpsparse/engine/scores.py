@@ -65,21 +65,17 @@ class Terms:
     long_rows: LongRows | None = None
 
 
-def norm_counts(records: Records, terms: Terms, thresholds: Thresholds, signed: bool = False) -> NDArray[np.int64]:
+def norm_counts(records: Records, terms: Terms, thresholds: Thresholds) -> NDArray[np.int64]:
     """For each of some rising thresholds how many vectors have a norm at or below it; blank records count nowhere.
 
     A person counts once: by the norm of their score, by the root of the sum of their squared norms where vectors are of
-    slopes, and by the row that stands for them where they are of rows. Norms of scores may have the sign of the
-    residual, where people have one row each.
+    slopes, and by the row that stands for them where they are of rows.
     """
     vectors, blank = _vectors(records, terms)
     people = records.people
     if terms.factor == "score":
         vectors = _person_scores(vectors, records, terms)
     norms = vector_sums.norms(vectors)
-    if signed:
-        assert people is None, "rows of a person may have residuals of both signs"
-        norms = norms * _signs(records, terms)
     if people is None or terms.factor == "row":
         return records.counts_at_most(module_of(norms).where(blank, like(np.nan, norms), norms), thresholds)
     if terms.factor == "slope":
@@ -123,12 +119,6 @@ def _person_scores(vectors: Array, records: Records, terms: Terms) -> Array:
         norms = _person_norms(norms, people, rows)
     weights = vector_sums.clip_factor(norms, terms.long_rows.bound)
     return vectors * (weights * weights)
-
-
-def _signs(records: Records, terms: Terms) -> Array:
-    """-1 where a residual is below 0, and 1 elsewhere."""
-    residuals = records.residuals(terms.center, terms.effects, terms.tau)
-    return module_of(residuals).where(residuals < 0, like(-1.0, residuals), like(1.0, residuals))
 
 
 def _person_norms(norms: Array, people: Held, terms: Terms) -> Array:

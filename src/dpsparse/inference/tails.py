@@ -143,31 +143,6 @@ class Norms:
         return np.append(self.values[self.closest : -c.TAIL_POINTS], self.values[-c.TAIL_POINTS :: c.TAIL_STRIDE])
 
 
-@dataclass(frozen=True)
-class TwoSidedNorms(Norms):
-    """A law of norms of scores, of those above 0 and of those below: residuals of one sign each.
-
-    What a clip leaves out of a mean points one way on one side and the other way on the other, as far as rows far out
-    are alike: both together leave out no more than the larger.
-    """
-
-    sides: tuple[Norms, ...] = ()
-
-    @classmethod
-    def of_sides(cls, above: Norms, below: Norms) -> "TwoSidedNorms":
-        """The law of both together."""
-        values, counts = (np.append(getattr(above, name), getattr(below, name)) for name in ("values", "counts"))
-        return cls(values, counts, above.n_records, above.noise, sides=(above, below))
-
-    def beyond(self, bound: float) -> float:
-        """The mean of (norm - bound)_+ on the side where it is larger."""
-        return max(side.beyond(bound) for side in self.sides)
-
-    @property
-    def _bounds(self) -> NDArray[np.float64]:
-        return np.unique(np.concatenate([side._bounds for side in self.sides]))
-
-
 def _threshold(counts: NDArray[np.float64], needed: float, noise: float) -> tuple[int, int, float]:
     """Two bins, and how many records the second has with the next ones at least.
 

@@ -45,7 +45,8 @@ def readable(model: "LinearModel") -> str:
 def _counted(model: "LinearModel") -> str:
     """The number of responses; of people with several rows one row each is counted."""
     margin = "" if model.responses is None else model.responses.margin
-    return f"{model.responses}{margin} responses{'' if model.privacy.guarantee.rows is None else ', one of each person,'}"
+    each = "" if model.privacy.guarantee.rows is None else ", one of each person,"
+    return f"{model.responses}{margin} responses{each}"
 
 
 def _labels(model: "LinearModel") -> str:

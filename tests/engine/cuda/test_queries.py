@@ -71,7 +71,6 @@ NORMS = np.append(np.geomspace(0.01, 1e6, 60), np.inf)
 WITHOUT_KERNELS = [
     (share_at_most, 3, 0.2),
     *((scores.norm_counts, terms, NORMS) for terms in SCORES),
-    (scores.norm_counts, SCORES[0], np.append(-NORMS[-2::-1], NORMS), True),
     *((scores.clipped_sums, terms, np.float64(2.3), np.inf, 0.0) for terms in SCORES),
     *((scores.clipped_sums, terms, np.float64(2.3), np.float64(1.15), np.float64(0.7)) for terms in SCORES),
     *((scores.second_moment_sums, terms, np.float64(3.1)) for terms in SCORES),

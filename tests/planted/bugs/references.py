@@ -50,7 +50,7 @@ REFERENCES = (
         "a record counted in every bin above its own",
         STEPS,
         {
-            "algorithms.pursuit.steps.scored:Scores._released": [
+            "algorithms.pursuit.steps.scored:Scores._histogram": [
                 ("np.diff(counts, prepend=0)", "counts"),
             ]
         },
@@ -94,15 +94,6 @@ REFERENCES = (
         "weights of long rows in units of the least one of a block",
         "terms",
         {"engine.scores:_person_scores": [("(weights * weights)", "(weights * weights / weights.min())")]},
-    ),
-    Bug(
-        "a sign by the middle residual of a block",
-        "terms",
-        {
-            "engine.scores:_signs": [
-                ("where(residuals < 0,", "where(residuals < float(np.median(residuals)),"),
-            ]
-        },
     ),
     Bug(
         "scores by one product of matrices",
@@ -219,7 +210,7 @@ REFERENCES = (
         STEPS,
         {
             "algorithms.pursuit.steps.scored:planned_of": [
-                ("max(2 * c.MOST_BINS, columns * (columns + 1) // 2)", "1"),
+                ("max(c.MOST_BINS, columns * (columns + 1) // 2)", "1"),
             ]
         },
     ),

@@ -125,7 +125,6 @@ QUERIES: dict[str, tuple[Callable[..., Any], Any, Any]] = {
     "norms of scores": (scores.norm_counts, (SCORES, NORMS), None),
     "norms of rows": (scores.norm_counts, (SLOPES, NORMS), None),
     "norms of weighted scores": (scores.norm_counts, (WEIGHTED, NORMS), None),
-    "signed norms of scores": (scores.norm_counts, (SCORES, GRID, True), None),
     "mean score": (scores.clipped_sums, (SCORES, 0.9, np.inf, 0.0), VECTOR_LEVELS),
     "mean weighted score": (scores.clipped_sums, (WEIGHTED, 0.9, np.inf, 0.0), VECTOR_LEVELS),
     "mean score, rising": (scores.clipped_sums, (SCORES, 2.1, 1.05, 2.0), VECTOR_LEVELS),

@@ -88,7 +88,7 @@ class ReferenceStep:
         state = self._with_scale(at, state)
         at = replace(at, tau=self._tau(state), long_rows=None)
         white = at.terms("score", np.asarray(np.linalg.inv(root), dtype=np.float64))
-        norms = at.norms_of_white_scores(self.of_white_scores[0], white)
+        norms = at.norms(self.of_white_scores[0], white, math.sqrt(at.k))
         planned = self.of_white_scores[1]
         clip = at.best_clip(norms, planned, white=True)
         mean, noise = at.mean(planned, white, clip)
@@ -198,7 +198,7 @@ class CurvedReferenceStep(ReferenceStep):
     ) -> State:
         white = at.terms("score", np.asarray(np.linalg.inv(root), dtype=np.float64))
         sizes, score = self.of_white_scores
-        norms = at.norms_of_white_scores(sizes, white)
+        norms = at.norms(sizes, white, math.sqrt(at.k))
         clip = at.best_clip(norms, score, white=True)
         mean, noise = at.mean(score, white, clip)
         start = at.effects[state.kept]

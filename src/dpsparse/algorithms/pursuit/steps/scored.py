@@ -21,12 +21,12 @@ from dpsparse.algorithms.pursuit.state import State
 from dpsparse.engine import scores
 from dpsparse.inference.inference_constants import INSURED_NOISE, NO_VARIANCE
 from dpsparse.inference.matrices import NoisyMatrix
-from dpsparse.inference.tails import ANY_TAILS, Clip, Norms, Tails, TwoSidedNorms
+from dpsparse.inference.tails import ANY_TAILS, Clip, Norms, Tails
 
 
 def planned_of(price: Price, facts: PublicFacts, columns: int = 1) -> Planned:
     """A release about scores, planned: a histogram, or a matrix of at most so many columns."""
-    numbers = max(2 * c.MOST_BINS, columns * (columns + 1) // 2)
+    numbers = max(c.MOST_BINS, columns * (columns + 1) // 2)
     return Planned(price.release, price.of(facts), of_reference=True, numbers=numbers)
 
 
@@ -59,25 +59,6 @@ class Scores:
         edges = unit * c.NORM_BINS
         return Norms.of(edges, *self._histogram(planned, terms, edges), self.releases.n_responses, self.tails.index)
 
-    def norms_of_white_scores(self, planned: Planned, terms: scores.Terms) -> Norms:
-        """The law of white scores' norms, of those with residuals above 0 and of those below.
-
-        Rows of a person have residuals of both signs, so that people's norms are counted together. What a clip leaves
-        out of these counts in full: with 1,000 people of 20 rows, half of it let intervals hold in .74 for .90.
-        """
-        unit = math.sqrt(self.k)
-        if self.data.facts.rows.many:
-            return self.norms(planned, terms, unit)
-        edges = unit * c.NORM_BINS
-        rising = np.append(edges[1:-1], np.inf)
-        below_zero = np.nextafter(0.0, -1.0)
-        counts, noise = self._released(
-            planned, terms, np.concatenate([-rising[-2::-1], [below_zero], rising]), signed=True
-        )
-        sides = counts[len(rising) :], counts[len(rising) - 1 :: -1]
-        above, below = (Norms.of(edges, side, noise, self.releases.n_responses, self.tails.index) for side in sides)
-        return TwoSidedNorms.of_sides(above, below)
-
     def squared_norms(self, planned: Planned, terms: scores.Terms, unit: float) -> Norms:
         """The law of their squares, in the same way."""
         edges = unit * c.NORM_BINS
@@ -88,12 +69,7 @@ class Scores:
     def _histogram(
         self, planned: Planned, terms: scores.Terms, edges: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], float]:
-        return self._released(planned, terms, np.append(edges[1:-1], np.inf))
-
-    def _released(
-        self, planned: Planned, terms: scores.Terms, thresholds: NDArray[np.float64], signed: bool = False
-    ) -> tuple[NDArray[np.float64], float]:
-        counts = self.data.records.evaluate(scores.norm_counts, terms, thresholds, signed)
+        counts = self.data.records.evaluate(scores.norm_counts, terms, np.append(edges[1:-1], np.inf))
         return self.releases.histogram(self.releases.due(planned), np.diff(counts, prepend=0))
 
     def best_clip(self, law: Norms, planned: Planned, white: bool = False) -> Clip:
