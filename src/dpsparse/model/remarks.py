@@ -40,15 +40,22 @@ TEXT_UNUSED = {
 
 def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
     """Headings and sentences without a full stop, from releases and public numbers alone."""
-    verdicts = {effect.verdict for effect in model.effects}
+    for part in (_of_responses, _of_what_was_learned, _of_effects, _of_doubts, _of_columns, _of_predictions):
+        for heading, text in part(model):
+            if text:
+                yield heading, text
+
+
+def _of_responses(model: "LinearModel") -> Iterator[tuple[str, str]]:
     if model.responses is not None:
         yield ("Warning", unread(model)) if model.responses.is_short else ("Responses", readable(model))
-    elif model.classes is not None and (text := share_of_yes(model)):
-        yield "Responses", text
-    if text := hardly_any(model):
-        yield "Warning", text
-    if text := level_words(model):
-        yield "Level", text
+    elif model.classes is not None:
+        yield "Responses", share_of_yes(model)
+    yield "Warning", hardly_any(model)
+    yield "Level", level_words(model)
+
+
+def _of_what_was_learned(model: "LinearModel") -> Iterator[tuple[str, str]]:
     if model.nearly_exact:
         yield "Nearly exact", nothing_learned(model)
     elif not model.response_scale_known:
@@ -57,31 +64,38 @@ def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
         yield "Nothing explained", nothing_explained(model)
     elif not model.effects:
         yield "Nothing found", "no effect was kept"
-    if model.effects and (text := estimand_of(model)):
-        yield "Effects", text
+
+
+def _of_effects(model: "LinearModel") -> Iterator[tuple[str, str]]:
+    if model.effects:
+        yield "Effects", estimand_of(model)
     if model.formula is not None:
         yield "Formula", model.formula.text
     for variable in model.variables:
         # That of a number times the categories of a column is this column's.
         text = model.features[model.places_of(variable.features[:1])[0]].indicator.column
         yield "Variable", variable_in_words(variable, model.baselines.get(text))
-    if text := products(model):
-        yield "Products", text
+    yield "Products", products(model)
     if model.spread_explained:
         yield "Explained", explained(model)
-    if text := p_values(model):
-        yield "P-values", text
-    if Verdict.NOT_SIGNIFICANT in verdicts:
-        count = f"{model.n_features:,}"
-        yield NOT_SIGNIFICANT, f"among {count} features without effect one this large is common"
+
+
+def _of_doubts(model: "LinearModel") -> Iterator[tuple[str, str]]:
+    yield "P-values", p_values(model)
+    if Verdict.NOT_SIGNIFICANT in {effect.verdict for effect in model.effects}:
+        yield NOT_SIGNIFICANT, f"among {model.n_features:,} features without effect one this large is common"
     for doubt, names in doubtful(model.effects, model.within, model.privacy.guarantee.protects.said).items():
         yield NOT_TRUSTED, in_words(doubt, names)
-    if text := left_out(model):
-        yield "Left out", text
-    if text := row_numbers(model):
-        yield "Row numbers", text
+
+
+def _of_columns(model: "LinearModel") -> Iterator[tuple[str, str]]:
+    yield "Left out", left_out(model)
+    yield "Row numbers", row_numbers(model)
     for text in text_unused(model):
         yield "Text not used", text
+
+
+def _of_predictions(model: "LinearModel") -> Iterator[tuple[str, str]]:
     if model.lumped:
         yield "Lump", lump(model)
     if model.prediction_range is not None and model.explains:
