@@ -1,8 +1,10 @@
 """Variables as wholes: a column of categories, or one with its gap, tested by all of its effects together."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dpsparse.model.effect import p_words
+from dpsparse.io.table_features import Feature
+from dpsparse.model.effect import Effect, p_words
 from dpsparse.schema import listed
 
 
@@ -46,3 +48,9 @@ def in_words(variable: Variable, baseline: str | None) -> str:
         are = "is" if len(variable.without) == 1 else "are"
         said += f", without {listed(variable.without)}, which {are} not reliable"
     return f"{listed([variable.name])}: {said}"
+
+
+def n_variables(features: Sequence[Feature], effects: Sequence[Effect]) -> int:
+    """How many columns of the table some effects are of."""
+    columns = {feature.name: feature.column for feature in features}
+    return len({columns[effect.feature] for effect in effects})

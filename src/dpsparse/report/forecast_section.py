@@ -12,9 +12,9 @@ from dpsparse.algorithms.pursuit.pursuit_constants import SPARE_PICKS
 from dpsparse.families.estimands import ESTIMANDS, TYPICAL
 from dpsparse.html import Html, table, tag
 from dpsparse.inference.intervals import SHOWN_PERCENT
-from dpsparse.model.effect import Effect
 from dpsparse.model.exposures import is_log_mean
 from dpsparse.model.odds import odds_ratio
+from dpsparse.model.variables import n_variables
 from dpsparse.planning.forecast import EPSILONS, SELECTED, Plan, plan
 from dpsparse.planning.two_part_forecast import plan_two_part
 from dpsparse.report.charts import curves
@@ -35,13 +35,7 @@ def sparsity_of(model: "LinearModel") -> int:
         ("pick", model.effects) if model.parts is None else (f"{WHETHER}: pick", model.parts.whether.effects)
     )
     picks = len(groups.get(name, groups.get(f"fit: {name}", ())))
-    return max(n_variables(model, effects), picks - SPARE_PICKS, 1)
-
-
-def n_variables(model: "LinearModel", effects: Sequence[Effect]) -> int:
-    """How many columns of the table some effects are of."""
-    columns = {feature.name: feature.column for feature in model.features}
-    return len({columns[effect.feature] for effect in effects})
+    return max(n_variables(model.features, effects), picks - SPARE_PICKS, 1)
 
 
 def forecast_of(model: "LinearModel") -> Plan:

@@ -12,8 +12,8 @@ from dpsparse import __version__
 from dpsparse.html import tag
 from dpsparse.model.exposures import is_log_mean
 from dpsparse.model.odds import names_label
+from dpsparse.model.variables import n_variables
 from dpsparse.privacy.guarantee import default_delta
-from dpsparse.report.forecast_section import n_variables
 
 if TYPE_CHECKING:
     from dpsparse.fitting import FileFit
@@ -48,7 +48,7 @@ def rerun(model: "LinearModel", sparsity: int) -> Iterator[str]:
     asked = model.privacy.guarantee
     # A report is published, and so has the ledger's name and not its place.
     budget = model.context and model.context.budget
-    chosen = sparsity if n_variables(model, model.effects) == sparsity else "auto"
+    chosen = sparsity if n_variables(model.features, model.effects) == sparsity else "auto"
     is_pursuit = model.parts is not None or model.estimator in _PURSUITS
     if is_pursuit and asked.adjacency == "replace-one" and model.privacy.private:
         tuned = any(release.name.startswith("candidate ") for release in model.privacy.releases)
