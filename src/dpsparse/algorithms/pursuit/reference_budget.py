@@ -26,6 +26,10 @@ def _are_amounts(facts: PublicFacts) -> bool:
 # signal: they have as much as typical effects. Set by `answers.py`, `accuracy.py` and `people.py`.
 PURSUIT_SELECTS, PURSUIT_TAKES_ALL = 0.35, 0.14
 TYPICAL_PURSUIT_SELECTS, TYPICAL_PURSUIT_TAKES_ALL = 0.6, 0.3
+# Below this N a selection is hard, and effects on the mean have the larger share, too; above it theirs falls with the
+# root of N. With .35 from the start 2,800 records of three kinds of features had errors 1.5 to 1.7 times as large, and
+# 5,000 and 8,000 records about the same. Set by `honesty.py`.
+EASY_FROM = 700
 
 
 def pursuit_share(facts: PublicFacts) -> float:
@@ -37,7 +41,9 @@ def pursuit_share(facts: PublicFacts) -> float:
     if not decisions.reaches_reference(facts):
         return 1.0
     if facts.n_candidates > facts.sparsity:
-        return TYPICAL_PURSUIT_SELECTS if _clips_residuals(facts) or facts.rows.many else PURSUIT_SELECTS
+        if _clips_residuals(facts) or facts.rows.many:
+            return TYPICAL_PURSUIT_SELECTS
+        return max(PURSUIT_SELECTS, TYPICAL_PURSUIT_SELECTS * min(1.0, math.sqrt(EASY_FROM / facts.size)))
     return TYPICAL_PURSUIT_TAKES_ALL if _clips_residuals(facts) else PURSUIT_TAKES_ALL
 
 
