@@ -17,6 +17,7 @@ def made(kind="normal", signal=1.0, seed=0):
     errors = {
         "normal": lambda: rng.normal(size=N),
         "t": lambda: rng.standard_t(2.5, N),
+        "skewed": lambda: rng.lognormal(sigma=1.2, size=N),
         "lump": lambda: rng.normal(size=N),
         "lump off the grid": lambda: rng.normal(size=N),
     }[kind]()
@@ -26,7 +27,8 @@ def made(kind="normal", signal=1.0, seed=0):
 
 
 def fitted(X, y, **options):
-    return PrivateSparseRegressor(**{"sparsity": 2, "epsilon": 2.0, "random_state": 0, **options}).fit(X, y).released_
+    settings = {"sparsity": 2, "epsilon": 2.0, "estimand": "typical", "random_state": 0, **options}
+    return PrivateSparseRegressor(**settings).fit(X, y).released_
 
 
 @pytest.mark.parametrize("kind", ["normal", "t"])
@@ -55,8 +57,10 @@ def test_nothing_explained_is_zero_and_not_praised():
         (made("lump off the grid"), {}),
         (made(), {"response_scale": 1.0, "response_center": 7.0}),
         (tuple(each[:800] for each in made()), {"epsilon": 0.5}),
+        (made("skewed", signal=0.3), {}),
+        (made(), {"estimand": "mean"}),
     ],
-    ids=["a lump", "a lump elsewhere", "a given scale", "few records"],
+    ids=["a lump", "a lump elsewhere", "a given scale", "few records", "skewed", "of a mean"],
 )
 @pytest.mark.filterwarnings("ignore:With n=800")
 def test_it_is_left_out_where_releases_do_not_tell(table, options):

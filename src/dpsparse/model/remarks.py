@@ -76,7 +76,7 @@ def _of_effects(model: "LinearModel") -> Iterator[tuple[str, str]]:
         text = model.features[model.places_of(variable.features[:1])[0]].indicator.column
         yield "Variable", variable_in_words(variable, model.baselines.get(text))
     yield "Products", products(model)
-    if model.spread_explained:
+    if model.explains and model.spread_explained:
         yield "Explained", explained(model)
 
 

@@ -183,11 +183,13 @@ def response_is_safe(schedule: Schedule, n_responses: float) -> bool:
 def spread_explained(state: State, facts: PublicFacts) -> float | None:
     """1 less the residuals' scale over the response's, or None.
 
-    The two are not comparable where one is given, or where a lump was left out of the other.
+    The two are not comparable where one is given, where a lump was left out of the other, or where residuals are
+    skewed. Both are of typical records, and say nothing of a mean.
     """
     concluded, scale = state.concluded, state.response_scale
     if (
         facts.family.scaled is None
+        or facts.family.estimand == MEAN
         or facts.scale_known
         or concluded.lumped
         or state.evidence.fraction_noise > c.LARGEST_FRACTION_NOISE
@@ -195,6 +197,8 @@ def spread_explained(state: State, facts: PublicFacts) -> float | None:
         return None
     shift = concluded.effects[0] + mean_of_effects(state) if state.constants else 0.0
     if concluded.distance > c.LARGEST_TAIL * scale or abs(shift) > c.LARGEST_SHIFT * scale:
+        return None
+    if abs(concluded.median) > c.SKEWED * scale:
         return None
     explained = 1 - float(state.residual_scale / scale)
     return max(0.0, explained) if explained > c.LEAST_EXPLAINED else None

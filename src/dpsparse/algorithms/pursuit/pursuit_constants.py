@@ -221,6 +221,9 @@ LARGEST_TAIL = 20.0
 # Nor where the fit moved its constant by more than this many scales from the centre about which the responses' scale
 # was taken: residuals are then smaller for a better centre, and not for the features.
 LARGEST_SHIFT = 0.5
+# Nor where the residuals' median is further than this many scales from 0: those of skewed responses are smaller than the
+# responses' for a better centre, too.
+SKEWED = 0.1
 # A share explained a little below 0 is noise; below this the two scales are not comparable.
 LEAST_EXPLAINED = -0.1
 # The offset's clip is narrower where the features explain much: by this factor on the residuals' scale.
