@@ -205,10 +205,10 @@ def evaluate_records(
         n_rows, n_records, rows = n_records, people.n_people, people.order[people.chosen]
         _require_people(n_records)
     meter = spender._open_meter(n_records, n_rows)
+    spender._warn_if_weak(meter, fitted_by_person=model.privacy.guarantee.rows is not None)
     plan = cache(lambda guarantee: plan_of(guarantee, n_records, model.estimand).commitment)
     with spender._reserved(meter, plan, estimator="evaluate"):
         responses, predictions, exposures = (np.broadcast_to(each, n_all)[rows] for each in read())
-        spender._warn_if_weak(meter)
     scores = release_scores_of(meter, model, responses, predictions, exposures)
     return model.evaluation_of(scores, meter.record())
 

@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -201,12 +201,22 @@ class FileFit:
 
 
 @contextmanager
-def collected(notes: list[str]) -> Iterator[None]:
-    """Put the estimators' warnings, which tell public facts, in a list of notes; leave out those of other projects."""
-    with warnings.catch_warnings(record=True) as caught:
+def collected(notes: list[str], tell: Callable[[str], object] | None = None) -> Iterator[None]:
+    """Put the estimators' warnings, which tell public facts, in a list of notes; leave out those of other projects.
+
+    `tell` is called with each at once, which may be before anything is spent.
+    """
+
+    def take(message: Warning | str, category: type[Warning], *_: object) -> None:
+        if category is UserWarning:
+            notes.append(str(message))
+            if tell is not None:
+                tell(str(message))
+
+    with warnings.catch_warnings():
         warnings.simplefilter("always")
+        warnings.showwarning = take
         yield
-    notes += [str(warning.message) for warning in caught if warning.category is UserWarning]
 
 
 @contextmanager

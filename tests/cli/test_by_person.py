@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from dpsparse import load_model
+from dpsparse import PrivacyLedger, load_model
 from dpsparse.cli import main
 
 
@@ -34,6 +34,21 @@ def test_a_fit_speaks_of_people(visits, capsys):
     main(["evaluate", "model.json", "visits.csv", "--person", "patient", "--epsilon", "4", "--json"])
     evaluation = json.loads(capsys.readouterr().out)
     assert (evaluation["privacy"]["n_records"], evaluation["privacy"]["asked"]["rows"]) == (1_040, 3_000)
+
+
+def test_an_evaluation_without_people_says_what_is_missing_before_it_spends(visits, capsys):
+    main(["fit", *ARGUMENTS, "--sparsity", "2", "--out", "model.json"])
+    PrivacyLedger("ledger.db").grant("nothing", epsilon=0.1, delta=1e-3)
+    capsys.readouterr()
+    asked = ["evaluate", "model.json", "visits.csv", "--epsilon", "4"]
+    with pytest.raises(SystemExit):
+        main([*asked, "--ledger", "ledger.db", "--dataset", "nothing"])
+    told = capsys.readouterr().err.splitlines()
+    assert "Note: the model was fitted by person" in told[0]
+    assert "--person" in told[0]
+    assert "0.1" in told[-1]
+    main([*asked, "--records-per-person", "3"])
+    assert "fitted by person" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

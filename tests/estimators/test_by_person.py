@@ -188,6 +188,21 @@ def test_an_evaluation_by_person_has_one_record_of_each():
         evaluate(model, X, y, epsilon=8.0, person=np.zeros(len(y)))
 
 
+def test_an_evaluation_warns_where_the_fit_was_by_person_and_nobody_is_named(tmp_path):
+    X, y, person = panel()
+    model = PrivateSparseRegressor(sparsity=2).fit(X, y, person=person)
+    ledger = PrivacyLedger(tmp_path / "ledger.db")
+    ledger.grant("panel", epsilon=5.0, delta=1e-3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match=r"fitted by person.*name the column of people \(person, --person\)"):
+            evaluate(model, X, y, epsilon=1.0, ledger=ledger, dataset="panel")
+        assert ledger.balance("panel").epsilon_spent == 0
+        evaluate(model, X, y, epsilon=1.0, person=person)
+        evaluate(model, X, y, epsilon=1.0, records_per_person=4)
+        evaluate(PrivateSparseRegressor(sparsity=2).fit(X, y), X, y, epsilon=1.0)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("raw", [False, True])
 def test_tune_chooses_by_other_people(raw):

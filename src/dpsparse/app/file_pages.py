@@ -76,7 +76,7 @@ def choose_file(request: Request, form: FormData) -> RedirectResponse:
     settings = replace(
         work.draft.settings,
         dataset=_dataset(str(form.get("dataset", ""))),
-        records_per_person=typed_count(form, "records_per_person", "records a person"),
+        records_per_person=typed_count(form, "records_per_person", "records per person"),
         separator={"": None, "tab": "\t"}.get(separator, separator),
         encoding=str(form.get("encoding", "utf-8")),
     )

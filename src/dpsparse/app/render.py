@@ -100,7 +100,7 @@ def overview(work: "Workspace") -> dict[str, Any]:
         chosen.append((settings.protects.singles.capitalize(), f"{facts.n_records:,}", "file"))
         if settings.person is None:
             most = settings.records_per_person
-            chosen.append(("Records a person", "1" if most == 1 else f"up to {most}", "file"))
+            chosen.append(("Records per person", "1" if most == 1 else f"up to {most}", "file"))
         else:
             chosen.append(("People", f"{facts.n_people:,}, by {settings.person}", "columns"))
         roles = (settings.target, settings.person, settings.exposure)

@@ -154,7 +154,7 @@ def _show(book: "LedgerState", datasets: Sequence[str], as_json: bool) -> None:
         "account",
         "neighbours",
     )
-    table = _table("dataset", *headings, "records\na person")
+    table = _table("dataset", *headings, "records\nper person")
     for values in balances:
         granted, delta, spent, one = (
             f"{values[key]:.4g}" for key in ("epsilon", "delta", "epsilon_spent", "epsilon_left")

@@ -65,7 +65,7 @@ def evaluate(
     table = ModelTable(released, data, separator=separator, encoding=encoding)
     # Opened before anything is spent.
     with witnessed(witness, ledger), output.writing(out, model, data, replace=False) as stream:
-        with collected(notes), explained(data), interruptible(ledger):
+        with collected(notes, _tell), explained(data), interruptible(ledger):
             evaluation = evaluate_records(
                 released,
                 table.n_records,
@@ -84,9 +84,13 @@ def evaluate(
                 output.print_json({**evaluation.to_dict(), "context": context.to_dict(), "notes": notes, "out": out})
             else:
                 output.say("Data", f"{data}: {evaluation.privacy.size}")
-                output.print_notes(notes)
                 output.say("Guarantee", evaluation.privacy.statement())
                 output.print_scores(evaluation)
                 output.print_budget(context, ledger)
         if stream is not None:
             stream.write(json.dumps(evaluation.to_dict(), indent=1, allow_nan=False).encode() + b"\n")
+
+
+def _tell(note: str) -> None:
+    """Print a note at once, before anything is spent."""
+    click.echo(f"Note: {note}", err=True)

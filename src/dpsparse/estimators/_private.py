@@ -163,11 +163,21 @@ class PrivateEstimator(ModelFrames, BaseEstimator):  # type: ignore[misc]  # sci
         guarantee = Guarantee(float(self.epsilon), delta, self.adjacency, int(self.records_per_person), rows)
         return Meter(guarantee, n_records, self._noise_source())
 
-    def _warn_if_weak(self, meter: Meter, names: Iterable[str] | None = None) -> None:
+    def _warn_if_weak(
+        self, meter: Meter, names: Iterable[str] | None = None, fitted_by_person: bool = False
+    ) -> None:
         """Warn, from public numbers and the names of all columns, where a guarantee is weak or dearer than it must be.
 
         Ids cost a person nothing, `records_per_person` its square. Nothing but what columns are called is looked at.
+        `fitted_by_person` says that the model to evaluate was fitted by person.
         """
+        if fitted_by_person and meter.guarantee.rows is None and self.records_per_person == 1:
+            warnings.warn(
+                "the model was fitted by person, and here each row counts as a person of its own: name the column of "
+                "people (person, --person), or say how many rows a person has at most (records_per_person)",
+                UserWarning,
+                stacklevel=3,
+            )
         named = next(filter(is_called_so, names if names is not None else ()), None)
         if self.records_per_person > 1 and named is not None:
             warnings.warn(

@@ -135,7 +135,7 @@ class RecordsOfAPerson:
 
     def promise(self, n_records: int) -> str:
         """To whom the guarantee is."""
-        return f"{self.at_most} a person"
+        return f"{self.at_most} per person"
 
     @property
     def one(self) -> str:

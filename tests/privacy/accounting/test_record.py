@@ -57,7 +57,7 @@ def test_a_group_pays_for_all_its_records():
     record = spent(gaussian(guarantee.rho_per_record), guarantee=guarantee)
     assert record.epsilon == pytest.approx(1.0, rel=1e-9)
     assert record.rho == pytest.approx(rho_from_epsilon(1.0, 1e-6) / 16)
-    assert "at most 4 records a person" in record.statement()
+    assert "at most 4 records per person" in record.statement()
 
 
 def test_json_holds_everything():
@@ -169,9 +169,9 @@ def test_notebooks_are_given_the_price_of_each_kind_of_release():
 
 
 def test_how_many_records_a_person_has_is_said():
-    assert "; one record a person;" in record_of(noisy()).statement()
+    assert "; one record per person;" in record_of(noisy()).statement()
     two = record_of(noisy(), guarantee=Guarantee(1.0, 1e-6, records_per_person=2))
-    assert "; at most 2 records a person;" in two.statement()
+    assert "; at most 2 records per person;" in two.statement()
 
 
 @pytest.mark.parametrize(

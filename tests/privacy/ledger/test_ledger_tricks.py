@@ -131,7 +131,7 @@ def test_a_copy_of_the_file_holds_all_that_was_spent(ledger, tmp_path):
 def test_a_persons_records_are_part_of_the_grant(tmp_path):
     ledger = PrivacyLedger(tmp_path / "p.db")
     ledger.grant("visits", epsilon=1, delta=1e-6, records_per_person=3)
-    with pytest.raises(ValueError, match="3 records a person; a budget changed later"):
+    with pytest.raises(ValueError, match="3 records per person; a budget changed later"):
         ledger.grant("visits", epsilon=1, delta=1e-6)
     spent = {"epsilon": 0.4, "delta": 1e-6, "sparsity": 1, "ledger": ledger, "dataset": "visits"}
     with pytest.raises(ValueError, match="up to 3 records; records_per_person=1 guarantees them less"):

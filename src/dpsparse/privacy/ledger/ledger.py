@@ -122,7 +122,7 @@ class PrivacyLedger:
             if (given, given_people) != (asked, people):
                 raise ValueError(
                     f"dataset {name!r} was granted epsilon={given.epsilon:g}, delta={given.delta:g}, "
-                    f"{given.adjacency}, {given_people} record{'s' * (given_people > 1)} a person; "
+                    f"{given.adjacency}, {given_people} record{'s' * (given_people > 1)} per person; "
                     "a budget changed later is no guarantee: use a new name for new records"
                 )
             return None
