@@ -163,9 +163,7 @@ class PrivateEstimator(ModelFrames, BaseEstimator):  # type: ignore[misc]  # sci
         guarantee = Guarantee(float(self.epsilon), delta, self.adjacency, int(self.records_per_person), rows)
         return Meter(guarantee, n_records, self._noise_source())
 
-    def _warn_if_weak(
-        self, meter: Meter, names: Iterable[str] | None = None, fitted_by_person: bool = False
-    ) -> None:
+    def _warn_if_weak(self, meter: Meter, names: Iterable[str] | None = None, fitted_by_person: bool = False) -> None:
         """Warn, from public numbers and the names of all columns, where a guarantee is weak or dearer than it must be.
 
         Ids cost a person nothing, `records_per_person` its square. Nothing but what columns are called is looked at.

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from dpsparse.algorithms.pursuit.reference_budget import MEAN_SCORE
 from dpsparse.algorithms.pursuit.result import NO_MEAN, NOTHING_LEARNED
+from dpsparse.algorithms.pursuit.result import NO_MEAN, NOTHING_LEARNED
 from dpsparse.families.estimands import ALL_ESTIMANDS, MEAN
 from dpsparse.html import number
 from dpsparse.model.exposures import is_log_mean
@@ -44,6 +45,10 @@ def estimand_of(model: "LinearModel") -> str:
         return ""
     # Rows are weighted too, and residuals are clipped further in.
     return f"on the typical {model.target}, near those of Huber's robust regression for these features"
+
+
+def _nothing_learned(model: "LinearModel") -> bool:
+    return bool(model.effects) and all(effect.doubt == NOTHING_LEARNED for effect in model.effects)
 
 
 def _row(model: "LinearModel") -> str:
