@@ -207,7 +207,7 @@ def collected(notes: list[str], tell: Callable[[str], object] | None = None) -> 
     `tell` is called with each at once, which may be before anything is spent.
     """
 
-    def take(message: Warning | str, category: type[Warning], *_: object) -> None:
+    def take(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
         if category is UserWarning:
             notes.append(str(message))
             if tell is not None:

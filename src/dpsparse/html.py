@@ -132,9 +132,11 @@ def number(value: float) -> str:
     --------
     >>> number(12345.6), number(0.012345), number(-0.0)
     ('12,346', '0.01235', '0')
+    >>> number(4136.2), number(999.96)
+    ('4,136', '1,000')
     """
     # The 0 added turns -0.0 into 0.0.
-    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e12 else f"{value + 0.0:.4g}"
+    return f"{value:,.0f}" if 999.95 <= abs(value) < 1e12 else f"{value + 0.0:.4g}"
 
 
 def shortened(text: str, longest: int) -> str:

@@ -137,7 +137,7 @@ def test_json_has_intervals_p_values_and_verdicts(folder, capsys, fit):
         assert effect["p_value"] == released.p_value
 
 
-def test_ctrl_c_leaves_no_partial_file(folder, monkeypatch, people, fit):
+def test_ctrl_c_leaves_no_partial_file(folder, capsys, monkeypatch, people, fit):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
@@ -147,6 +147,11 @@ def test_ctrl_c_leaves_no_partial_file(folder, monkeypatch, people, fit):
         fit("people.csv", "--out", "model.json")
     assert stopped.value.code == 130
     assert sorted(os.listdir()) == before
+    assert capsys.readouterr().err.splitlines() == [
+        "dpsparse: there is no --ledger to tell what was released: count the whole epsilon as spent",
+        "",  # click ends the line of the ^C
+        "dpsparse: interrupted",
+    ]
 
 
 def test_a_disk_that_fills_up_after_the_fit_does_not_lose_what_was_paid_for(folder, capsys, monkeypatch, people, fit):
@@ -223,6 +228,16 @@ def test_commands_to_copy_read_the_same_file(folder):
     for command in ("bounds init latin.csv --target cost", "check latin.csv"):
         assert any(f"dpsparse {command} --separator ';' --encoding latin-1" in note for note in notes)
     assert "--separator" not in "".join(open_input("people.csv", "cost").notes)
+    made = open_input("people.csv", formula="log(cost) ~ age").notes
+    assert any("dpsparse bounds init people.csv --target cost --out" in note for note in made)
+
+
+def test_yes_or_no_without_a_family_names_the_one_it_is_of(folder, capsys, people):
+    people.assign(smoker=people.smoker == 1).to_csv("people.csv", index=False)
+    main(["fit", "people.csv", "--target", "smoker", "--out", "model.json", "--epsilon", "4"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "are true or false, and were fitted as the numbers 1 and 0" in shown
+    assert "give --family binomial, which in Python is PrivateSparseClassifier" in shown
 
 
 def test_no_answer_tells_of_one_record_beyond_the_constant_sentence(folder, capsys, people, fit):
@@ -344,7 +359,7 @@ def test_predictions_from_a_file_stay_in_the_range(folder, capsys, fit):
     predictions = json.loads(capsys.readouterr().out)["predictions"]
     assert (min(predictions), max(predictions)) == (6_000.0, 9_000.0)
     main(["inspect", "model.json"])
-    assert "Predictions: clipped to [6000, 9000], a released range of cost" in capsys.readouterr().out
+    assert "Predictions: clipped to [6,000, 9,000], a released range of cost" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

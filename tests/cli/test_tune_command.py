@@ -80,9 +80,10 @@ def test_json_and_a_ledger_that_is_charged_once(folder, capsys):
     [
         (["--target", "cots", "--epsilon", "1", "--out", "m.json"], "did you mean 'cost'?", 1),
         (["--target", "cost", "--epsilon", "1"], "--out is missing, so nothing was fitted", 2),
+        (["--target", "cost", "--epsilon", "0"], "epsilon=0.0 must be a number", 1),
         ([*OPTIONS, "--sparsity", "3", "--sparsity", "3", "--out", "m.json"], "a choice needs two or more", 2),
         ([*OPTIONS, "--sparsity", "0", "--sparsity", "3", "--out", "m.json"], "sparsity", 1),
-        ([*OPTIONS, "--sparsity", "few", "--out", "m.json"], "not a valid integer", 2),
+        ([*OPTIONS, "--sparsity", "few", "--out", "m.json"], "'few' is neither a whole number nor 'auto'", 2),
         (["--epsilon", "1", "--out", "m.json"], "Missing option '--target'", 2),
         ([*OPTIONS, "--out", "people.csv"], "cannot write", 1),
     ],

@@ -1,7 +1,8 @@
 """Model files of this format load, predict and report as they did when they were written.
 
 `files/expected.json` holds what the version that wrote them made of them. Only an effect of a feature whose public
-centre was off has lost its interval since: such intervals did not hold. Intervals were of 90 % then.
+centre was off has lost its interval since: such intervals did not hold. Intervals were of 90 % then, and thousands had
+no separator.
 """
 
 import json
@@ -13,6 +14,7 @@ import pytest
 
 from dpsparse import load_model, save_model
 from dpsparse.cli import main
+from dpsparse.html import number
 from dpsparse.model.effect import interval_text, p_text
 from dpsparse.report.fit_page import fit_page
 
@@ -34,8 +36,10 @@ def effects_expected(name):
     expected = EXPECTED[name]
     told = zip(expected["effects"], expected["verdicts"], expected["intervals"], strict=True)
     return [
-        ([*effect[:2], "-"], "not reliable", None) if verdict == "centre off" else (effect, verdict, interval)
-        for effect, verdict, interval in told
+        ([name, number(float(value)), "-"], "not reliable", None)
+        if verdict == "centre off"
+        else ([name, number(float(value)), text], verdict, interval)
+        for (name, value, text), verdict, interval in told
     ]
 
 

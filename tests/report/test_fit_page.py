@@ -17,6 +17,8 @@ from dpsparse.families.robust_linear import RobustLinear
 from dpsparse.io.table_features import Feature
 from dpsparse.model.context import Budget, FitContext
 from dpsparse.model.effect import Effect
+from dpsparse.model.remarks import remarks
+from dpsparse.model.variables import Variable
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.report.details import PURPOSE
 from dpsparse.report.fit_page import fit_page
@@ -44,26 +46,26 @@ def test_the_page_has_everything(model):
     for release in record.releases:
         assert f". {release.name} " in text
     for part in (
-        "smoker 9000 [8608, 9392] <1e-16 significant 8900",
+        "smoker 9,000 [8,608, 9,392] <1e-16 significant 8,900",
         "bmi 500 - - not reliable 500",
         "In short The records 1,000 records. Of 5 columns that could explain cost the fit selected 4.",
         "may pass it on",
         "How well it predicts The features explain something",
         "What an effect means The difference in cost between records that differ by 1 in a feature",
-        "Effects hold for typical records: a response far from its prediction (further than 3000)",
+        "Effects hold for typical records: a response far from its prediction (further than 3,000)",
         "They say what goes together, not what causes what.",
         "The standard errors of these are not reliable, so they have neither an interval nor a verdict: bmi: too few "
         "records differ in it; more records would help, or a rare category put together with others. Do not publish "
         "their sizes as findings.",
-        "smoker 0.4 3600 [3443, 3757] <1e-16",
-        "age 15 -1500 [-1618, -1382] <1e-16",
+        "smoker 0.4 3,600 [3,443, 3,757] <1e-16",
+        "age 15 -1,500 [-1,618, -1,382] <1e-16",
         "Units of the selected features feature centre scale where from smoker 0 0.4 given age 50.25 15 learned",
         "Gaps: the fit refused missing values.",
         "The model does not say when it was fitted",
-        "Residuals are cut at 3000, in units of cost",
+        "Residuals are cut at 3,000, in units of cost",
         "Predictions are clipped to [0, 60,000], a released range of cost.",
-        "smoker: a one-unit increase is associated with 9000 more of cost "
-        "(between 8608 and 9392 more, with 95 % confidence; p < 1e-16)",
+        "smoker: a one-unit increase is associated with 9,000 more of cost "
+        "(between 8,608 and 9,392 more, with 95 % confidence; p < 1e-16)",
         "age: a one-unit increase is associated with 100 less of cost "
         "(between 92.16 and 107.8 less, with 95 % confidence; p < 1e-16)",
         "These are not significant: a feature with <b>markup</b> & a name",
@@ -135,12 +137,12 @@ def test_a_seeded_fit_guarantees_nothing():
         ),
         (
             {"response_scale_known": False, "explains": False, "reason": "All but a few responses are equal."},
-            "Nothing was learned: All but a few responses are equal; predictions are the constant 1234. So no effect",
+            "Nothing was learned: All but a few responses are equal; predictions are the constant 1,234. So no effect",
         ),
         (
             {"explains": False, "reason": "the effects are smaller than their errors"},
             "The private estimates show no predictive value (the effects are smaller than their errors); predictions "
-            "are the constant 1234.",
+            "are the constant 1,234.",
         ),
         (
             {"response_scale_known": False},
@@ -151,7 +153,7 @@ def test_a_seeded_fit_guarantees_nothing():
             "What matters The fit fits. Is cost computed from the features? These effects are significant:",
         ),
         ({"lumped": True}, "Many values of cost are equal, so its scale was learned from the others."),
-        ({"lumped": True}, "Residuals are cut at a distance of 3000 from the prediction"),
+        ({"lumped": True}, "Residuals are cut at a distance of 3,000 from the prediction"),
         ({"prediction_range": None}, "Predictions have no limits."),
         (
             {"left_out": {"steps": "unit wrong"}},
@@ -160,7 +162,7 @@ def test_a_seeded_fit_guarantees_nothing():
         ),
         (
             {"median_shift": -3_200.0, "response_scale": 3_000.0},
-            "About half of the values of cost lie below the prediction less 3200; predict with the statistic",
+            "About half of the values of cost lie below the prediction less 3,200; predict with the statistic",
         ),
         ({"explains": False}, "How well it predicts The private estimates show no predictive value"),
         ({"cut": None}, "Predictions are clipped"),
@@ -232,8 +234,8 @@ def test_without_public_units_the_command_needs_no_bounds(model):
     assert "--sparsity 4 \\ --out model.json" in text
     assert "--bounds" not in text
     # A learned scale is the step of the picture; without any it is 1.
-    assert "age 15 -1500" in text
-    assert "smoker 1 9000" in text
+    assert "age 15 -1,500" in text
+    assert "smoker 1 9,000" in text
 
 
 def test_all_units_public(model):
@@ -284,6 +286,24 @@ def test_effects_say_what_a_step_is(of_cells):
         assert f"A feature such as '{column} (gap)' {what} {against}." in text
 
 
+def test_a_summary_says_what_0_and_1_effects_compare(of_cells):
+    (told,) = [text for heading, text in remarks(of_cells) if heading == "Baselines"]
+    north, gap = "the baseline 'north' and categories not selected", "is a missing cell against"
+    assert told.split("; ") == [
+        f"'region=east' against {north}",
+        "'sector=private' against the baseline and categories not selected",
+        "'sector (another value)' against the baseline and categories not selected",
+        f"'age (gap)' {gap} a typical value",
+        f"'region (gap)' {gap} {north}",
+        "'smoker' is yes against no",
+    ]
+    assert "Baselines: 'region=east' against" in of_cells.summary()
+    # What a variable of several effects is against, its own remark says.
+    region = Variable("region", ("region=east",), 0.01, True, ("region (gap)",))
+    (told,) = [text for heading, text in remarks(replace(of_cells, variables=(region,))) if heading == "Baselines"]
+    assert "region" not in told
+
+
 def test_a_paragraph_on_means_does_not_speak_of_typical_cases(model):
     of_means, of_typical = (publishable(replace(model, estimand=name)) for name in ("mean", "typical"))
     assert "by a sparse regression on 5 features" in of_means
@@ -311,7 +331,7 @@ def test_one_paragraph_is_fit_to_publish(model, of_cells):
     text, record = publishable(model), model.privacy
     assert text.count("95 % confidence; p ") == 2
     assert (
-        "smoker: a one-unit increase is associated with 9000 more of cost (between 8608 and 9392 more, with 95 %"
+        "smoker: a one-unit increase is associated with 9,000 more of cost (between 8,608 and 9,392 more, with 95 %"
         in text
     )
     assert "in 1,000 records" in text
@@ -406,6 +426,6 @@ def test_the_summary_tells_how_well_it_predicts(model, low, high, verdict):
 def test_what_cannot_be_trusted_has_no_interval_anywhere(model):
     doubtful = replace(model.effects[0], trusted=False)
     page = fit_page(replace(model, effects=(doubtful,)))
-    for end in ("8671", "9329", "3468", "3732"):
+    for end in ("8,671", "9,329", "3,468", "3,732"):
         assert end not in page
     assert "neither an interval nor a verdict: smoker" in words(page)

@@ -116,7 +116,10 @@ class Sparsity(click.ParamType[Any]):
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
         """The number, or the word."""
-        return value if value == "auto" else click.INT.convert(value, parameter, context)
+        try:
+            return value if value == "auto" else int(value)
+        except ValueError:
+            self.fail(f"{value!r} is neither a whole number nor 'auto', which lets the fit choose", parameter, context)
 
 
 def epsilon(**how: Any) -> Decorator:

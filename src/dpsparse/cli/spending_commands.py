@@ -18,6 +18,8 @@ NO_OUT = (
     "--out is missing, so nothing was fitted and nothing spent: a fit spends epsilon, and its model would be lost. "
     "Give --out model.json, or --report report.html, which saves the model beside it."
 )
+# A release may have been made, though none was shown.
+UNCOUNTED = "dpsparse: there is no --ledger to tell what was released: count the whole epsilon as spent"
 
 # A model, further notes, facts for JSON, and headings with sentences for the screen.
 FitOutcome = tuple["LinearModel", Sequence[str], dict[str, Any], list[tuple[str, str]]]
@@ -29,7 +31,9 @@ def interruptible(ledger: "OwnLedger | None") -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        if ledger is not None:
+        if ledger is None:
+            click.echo(UNCOUNTED, err=True)
+        else:
             told = "what was reserved or charged stays spent"
             if ledger.give_back():
                 told = "nothing was released, and nothing is spent"
@@ -59,9 +63,12 @@ def require_target(data: str, target: str | None) -> None:
 def asked_fit(data: str, target: str | None, epsilon: float, shared: dict[str, Any], **own: Any) -> "FileFit":
     """The fit on a file that `options.of_a_fit`, and a command's own options, ask for."""
     from dpsparse.fitting import FileFit
+    from dpsparse.privacy.guarantee import check_epsilon
 
     if shared["formula"] is None:
         require_target(data, target)
+    # Before `--out` is asked for.
+    check_epsilon(epsilon)
     return FileFit(data, target, epsilon, **{**shared, "ledger": opened_ledger(shared["ledger"]), **own})
 
 

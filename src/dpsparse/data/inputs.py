@@ -133,7 +133,8 @@ class RawInput:
         require_format(data)
         known: Any = _with_drop(bounds, drop)
         self._data = read_table(data, target, bounds=known, positive=positive, **(columns or {}), **dialect)
-        target = self._data.target
+        formula = self._data.formula
+        target = self._data.target if formula is None else formula.target_column
         given = "".join(f" --{name} {shlex.quote(each)}" for name, each in dialect.items() if each not in _USUAL)
         self.notes = [] if bounds is not None else [_no_bounds(data, target, _ALL, given)]
         self.notes.append(_unread(data, given))

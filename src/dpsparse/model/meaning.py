@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 from dpsparse.algorithms.pursuit.reference_budget import MEAN_SCORE
 from dpsparse.algorithms.pursuit.result import NO_MEAN, NOTHING_LEARNED
-from dpsparse.algorithms.pursuit.result import NO_MEAN, NOTHING_LEARNED
 from dpsparse.families.estimands import ALL_ESTIMANDS, MEAN
 from dpsparse.html import number
 from dpsparse.model.exposures import is_log_mean
@@ -30,7 +29,7 @@ def reaches_estimand(model: "LinearModel") -> bool:
 
 def estimand_of(model: "LinearModel") -> str:
     """What effects are of, without a full stop; empty where a model does not say, or where none could be had."""
-    if model.estimand is None or all(effect.doubt == NOTHING_LEARNED for effect in model.effects):
+    if model.estimand is None or _nothing_learned(model):
         return ""
     words = ratio_words(model)
     if words is not None:

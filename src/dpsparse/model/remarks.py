@@ -8,6 +8,7 @@ from dpsparse.html import number
 from dpsparse.inference.inference_constants import FAMILY_WISE_LEVEL
 from dpsparse.io.table_features import Feature
 from dpsparse.learning.categories import MANY_VALUES, NONE_COMMON
+from dpsparse.model.baselines import baselines_in_words
 from dpsparse.model.doubts import doubtful, in_words
 from dpsparse.model.effect import Verdict
 from dpsparse.model.exposures import is_log_mean
@@ -75,6 +76,7 @@ def _of_effects(model: "LinearModel") -> Iterator[tuple[str, str]]:
         # That of a number times the categories of a column is this column's.
         text = model.features[model.places_of(variable.features[:1])[0]].indicator.column
         yield "Variable", variable_in_words(variable, model.baselines.get(text))
+    yield "Baselines", baselines_in_words(model)
     yield "Products", products(model)
     if model.explains and model.spread_explained:
         yield "Explained", explained(model)
@@ -83,7 +85,7 @@ def _of_effects(model: "LinearModel") -> Iterator[tuple[str, str]]:
 def _of_doubts(model: "LinearModel") -> Iterator[tuple[str, str]]:
     yield "P-values", p_values(model)
     if Verdict.NOT_SIGNIFICANT in {effect.verdict for effect in model.effects}:
-        yield NOT_SIGNIFICANT, f"among {model.n_features:,} features without effect one this large is common"
+        yield NOT_SIGNIFICANT, f"among {model.n_features:,} features without effect, one this large is common"
     for doubt, names in doubtful(model.effects, model.within, model.privacy.guarantee.protects.said).items():
         yield NOT_TRUSTED, in_words(doubt, names)
 

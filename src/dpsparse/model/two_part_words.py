@@ -47,7 +47,8 @@ def _growth_words(growth: float) -> str:
     if shown == f"{1:.2f}":
         return ""
     return (
-        f", and their effects are multiplied by {shown}, for what a clip leaves out of long tails makes them too small"
+        f", and their effects are multiplied by {shown}: a clip leaves out the ends of long tails, which makes effects "
+        "too small"
     )
 
 

@@ -30,10 +30,19 @@ _LABELS_REMEDY = (
     ". If they are labels, say which one is yes: --positive LABEL, which is positive of read_table. Every other one is "
     "no; with more than two labels make one fit for each"
 )
+_YES_OR_NO = (
+    ", and were fitted as the numbers 1 and 0: for odds ratios of yes or no give --family binomial, which in Python is "
+    "PrivateSparseClassifier"
+)
 
 
 def readable(model: "LinearModel") -> str:
-    """How many responses are what they were read as."""
+    """How many responses are what they were read as, and which family they are of where numbers were fitted."""
+    is_yes_or_no = model.classes is None and model.target_kind == Kind.boolean
+    return f"{_readable(model)}{_YES_OR_NO if is_yes_or_no else ''}"
+
+
+def _readable(model: "LinearModel") -> str:
     if model.classes is not None:
         share = share_of_yes(model)
         return f"{_counted(model)} are {_labels(model)}{_empty(model)}{share and f', {share}'}"
@@ -69,9 +78,9 @@ def _empty(model: "LinearModel") -> str:
 def unread(model: "LinearModel") -> str:
     """The same, with a remedy for those that are not."""
     if model.classes is not None:
-        return f"{readable(model)}; the others counted as missing{_LABELS_REMEDY if _names_no_label(model) else ''}"
+        return f"{_readable(model)}; the others counted as missing{_LABELS_REMEDY if _names_no_label(model) else ''}"
     return (
-        f"{readable(model)}; the others counted as missing. If they are not missing but written in another way, "
+        f"{_readable(model)}; the others counted as missing. If they are not missing but written in another way, "
         "declare it (the kinds of read_table) or write them as plain numbers"
     )
 
@@ -84,12 +93,12 @@ def refuse_unread(model: "LinearModel") -> None:
     if model.responses is not None and model.responses.is_too_short and model.classes is not None:
         remedy = _LABELS_REMEDY if _names_no_label(model) else ". Choose another response, or a table with fewer gaps"
         raise ResponsesUnread(
-            f"only {readable(model)} in {model.target!r}, by a noisy count that epsilon was spent on: nothing is "
+            f"only {_readable(model)} in {model.target!r}, by a noisy count that epsilon was spent on: nothing is "
             f"predicted from so few, and no model is kept{remedy}"
         )
     if model.responses is not None and model.responses.is_too_short:
         raise ResponsesUnread(
-            f"only {readable(model)} in {model.target!r}, by a noisy count that epsilon was spent on: nothing is "
+            f"only {_readable(model)} in {model.target!r}, by a noisy count that epsilon was spent on: nothing is "
             "predicted from so few, and no model is kept. dpsparse check shows their holder those that are not, and "
             "whether the file needs another --encoding or --separator; or choose another response. If they are labels, "
             "say which one is yes: --positive LABEL"

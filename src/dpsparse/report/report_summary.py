@@ -8,6 +8,7 @@ from dpsparse.html import Html, number, tag
 from dpsparse.inference.intervals import SHOWN_PERCENT
 from dpsparse.io.table_features import Feature
 from dpsparse.model import remarks
+from dpsparse.model.baselines import baseline_of, compared_with, step_of
 from dpsparse.model.doubts import doubt_of
 from dpsparse.model.effect import Effect, Verdict, p_words
 from dpsparse.model.evaluation_result import in_sentences
@@ -126,7 +127,7 @@ def verdicts(model: "LinearModel") -> Iterator[str]:
         yield "These are not significant:"
         yield _names(not_significant)
         yield (
-            f"Among {count} features without effect one this large is common. They may matter or not: this fit cannot "
+            f"Among {count} features without effect, one this large is common. They may matter or not: this fit cannot "
             "decide, and the size shown is likely too large."
         )
     if groups[Verdict.NOT_TRUSTED]:
@@ -150,7 +151,7 @@ def _names(effects: Sequence[Effect]) -> Html:
 def _of(model: "LinearModel", effect: Effect, features: dict[str, Feature]) -> str:
     feature = features[effect.feature]
     if ratio_words(model) is not None:
-        return ratio_sentence(model, effect, feature, _step(feature, model.baselines))
+        return ratio_sentence(model, effect, feature, step_of(feature, model.baselines))
     return sentence(effect, feature, model.target, model.baselines)
 
 
@@ -173,7 +174,7 @@ def sentence(effect: Effect, feature: Feature, target: str, baselines: Mapping[s
     within = (
         f"between {number(low)} and {number(high)} {way}, with {SHOWN_PERCENT} confidence; {p_words(effect.p_value)}"
     )
-    return f"{effect.feature}: {_step(feature, baselines or {})} is associated with {size} ({within})."
+    return f"{effect.feature}: {step_of(feature, baselines or {})} is associated with {size} ({within})."
 
 
 def publishable(model: "LinearModel") -> str | None:
@@ -200,33 +201,6 @@ def publishable(model: "LinearModel") -> str | None:
         "the other selected features held fixed, and not causes. The result is "
         f"({number(record.epsilon)}, {record.delta:.2g})-differentially private for each person."
     )
-
-
-def _step(feature: Feature, baselines: Mapping[str, str]) -> str:
-    """What a one-unit increase of a feature is."""
-    if feature.within is not None:
-        against = _baseline(feature.within, baselines)
-        return f"a one-unit increase of {quoted(feature.column)}, compared with the same increase in {against},"
-    if feature.missing:
-        return f"a missing cell, compared with {_of_a_gap(feature, baselines)},"
-    if feature.kind == "boolean":
-        return "yes, compared with no,"
-    if feature.kind is not None and feature.kind.startswith("date"):
-        return "a day later"
-    if feature.category is None and feature.buckets is None:
-        return "a one-unit increase"
-    return f"compared with {_baseline(feature, baselines)} and categories not selected, it"
-
-
-def _of_a_gap(feature: Feature, baselines: Mapping[str, str]) -> str:
-    """What the effect of a missing cell is relative to: text has a baseline, and other kinds count as typical."""
-    is_text = feature.kind == "text"
-    return f"{_baseline(feature, baselines)} and categories not selected" if is_text else "a typical value"
-
-
-def _baseline(feature: Feature, baselines: Mapping[str, str]) -> str:
-    name = baselines.get(feature.column)
-    return "the baseline" if name is None else f"the baseline {quoted(name)}"
 
 
 def _predictions(model: "LinearModel") -> Iterator[str]:
@@ -291,11 +265,11 @@ def _an_example(model: "LinearModel") -> str | None:
         rows = model.privacy.guarantee.protects.singles
         return (
             f"A feature such as {category.name} is 1 for {rows} in that category and 0 for others: its effect is the "
-            f"difference from {_baseline(category, model.baselines)} and from categories that were not selected."
+            f"difference from {baseline_of(category, model.baselines)} and from categories that were not selected."
         )
     gap = next((each for each in selected if each.missing), None)
     if gap is not None:
-        against = _of_a_gap(gap, model.baselines)
+        against = compared_with(gap, model.baselines)
         what = f"is 1 where the cell is missing: its effect is the difference from {against}"
         return f"A feature such as {quoted(gap.name)} {what}."
     return None

@@ -53,6 +53,14 @@ class Formula:
     products: tuple[Product, ...] = ()
 
     @property
+    def target_column(self) -> str:
+        """The table's own column that responses are made of; the first one of several."""
+        if self.target not in self.numbers:
+            return self.target
+        as_numbers, as_texts = self.numbers[self.target][0].columns()
+        return (as_numbers or as_texts)[0]
+
+    @property
     def variables(self) -> dict[str, str]:
         """The variable of each column that is one of several of a spline."""
         return {name: spline.variable for spline in self.splines for name in spline.names}
