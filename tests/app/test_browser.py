@@ -207,7 +207,7 @@ def test_a_fit_that_is_killed_is_lost_and_the_page_says_so(tab, program, tmp_pat
     send(tab, "/spend")
     job = tab.value(PATH)
     tab.wait_for("document.querySelector('#words').textContent.includes('Epsilon is charged')")
-    assert tab.value("document.querySelector('#cancel').disabled")
+    assert tab.value("document.querySelector('#cancel').offsetParent === null")
     # A reload shows the same fit, and begins no other.
     tab.leave_by(lambda: tab.call("Page.reload"))
     assert tab.value(PATH) == job

@@ -299,7 +299,7 @@ def test_types_are_shown_only_where_a_schema_declares_them(client, data):
     rows = re.findall(r'<th scope="row">.*?</th>\s*<td>(.*?)</td>', page)
     assert set(rows) == {"to be learned"}
     assert len(rows) == 50
-    assert "declares no kinds" in page
+    assert "does not declare the kinds of its columns (CSV files never do)" in page
 
 
 def test_the_forecast_is_that_of_plan(client, work):

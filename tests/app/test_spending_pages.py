@@ -201,6 +201,7 @@ def test_a_fit_can_be_cancelled_before_its_first_release(client, work, hold, end
     assert reached.wait(60)
     state = client.state(running.path)
     assert (state["state"], state["cancellable"]) == ("started", True)
+    assert re.search(r'action="[^"]*/cancel">', client.get(running.path).text)
     assert [fit.state for fit in work.ledger.state().fits.values()] == ["reserved"]
     # One fit at a time.
     assert "one runs at a time" in client.spend().error
@@ -219,6 +220,7 @@ def test_after_its_first_release_a_fit_goes_on(client, work, hold, ended):
     running = client.spend()
     assert reached.wait(60)
     assert not client.state(running.path)["cancellable"]
+    assert re.search(r'action="[^"]*/cancel" hidden>', client.get(running.path).text)
     refused = client.post(f"{running.path}/cancel")
     assert "the first release was made" in refused.error
     go.set()

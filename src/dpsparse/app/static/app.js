@@ -150,7 +150,7 @@ function progress() {
       if (state.state !== "started") return location.reload();
       if (state.share > 0) bar.value = state.share;
       say(`${state.words}${state.share > 0 ? " (" + Math.round(100 * state.share) + " %)" : ""}. You may close this page.`);
-      cancel.disabled = !state.cancellable;
+      cancel.form.hidden = !state.cancellable;
     } catch {
       say("The connection to the program is lost. If it still runs, the fit goes on; if it ended, start dpsparse app " +
         "again: step 6 will say what became of this fit. Nothing is spent twice.");
