@@ -116,7 +116,10 @@ def declares(facts: "PublicFacts") -> str:
     """
     count, among = len(facts.kinds), len(facts.names)
     if not count:
-        return "The file does not declare the kinds of its columns (CSV files never do): a fit learns them within the guarantee."
+        return (
+            "The file does not declare the kinds of its columns (CSV files never do): a fit learns them within the "
+            "guarantee."
+        )
     which = f"all {among}" if count == among else f"{count:,} of its {among:,}"
     rest = "" if count == among else "; the others are learned"
     return (
