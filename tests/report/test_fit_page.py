@@ -62,7 +62,7 @@ def test_the_page_has_everything(model):
         "Units of the selected features feature centre scale where from smoker 0 0.4 given age 50.25 15 learned",
         "Gaps: the fit refused missing values.",
         "The model does not say when it was fitted",
-        "Residuals are cut at 3,000, in units of cost",
+        "Residuals are clipped at 3,000, in units of cost",
         "Predictions are clipped to [0, 60,000], a released range of cost.",
         "smoker: a one-unit increase is associated with 9,000 more of cost "
         "(between 8,608 and 9,392 more, with 95 % confidence; p < 1e-16)",
@@ -153,7 +153,7 @@ def test_a_seeded_fit_guarantees_nothing():
             "What matters The fit fits. Is cost computed from the features? These effects are significant:",
         ),
         ({"lumped": True}, "Many values of cost are equal, so its scale was learned from the others."),
-        ({"lumped": True}, "Residuals are cut at a distance of 3,000 from the prediction"),
+        ({"lumped": True}, "Residuals are clipped at a distance of 3,000 from the prediction"),
         ({"prediction_range": None}, "Predictions have no limits."),
         (
             {"left_out": {"steps": "unit wrong"}},

@@ -31,7 +31,7 @@ class Doubt:
 DOUBTS = {
     result.MOVED_FAR: Doubt("the last step of the fit still moved it far", _MORE),
     result.OUTLYING: Doubt(
-        "most records that tell of it are so far from their predictions that they are cut",
+        "most records that tell of it are so far from their predictions that they are clipped",
         "more records, or the logarithm of the response, would help",
     ),
     result.FEW_CARRIERS: Doubt(

@@ -190,9 +190,9 @@ def lump(model: "LinearModel") -> str:
         return f"many values of {model.target} are equal: the mean is of them and of the others together"
     cut = "" if model.cut is None else f" of {number(model.cut)}"
     return (
-        f"many values of {model.target} are equal, so its scale was learned from the others. Residuals are cut at a "
-        f"distance{cut} from the prediction: effects describe how {model.target} changes within that distance, not how "
-        "its mean changes, and values further away count as if they were at it"
+        f"many values of {model.target} are equal, so its scale was learned from the others. Residuals are clipped at "
+        f"a distance{cut} from the prediction: effects describe how {model.target} changes within that distance, not "
+        "how its mean changes, and values further away count as if they were at it"
     )
 
 

@@ -110,8 +110,8 @@ def units(model: "LinearModel") -> Iterator[str]:
         yield as_sentence(remarks.lump(model))
     elif model.cut is not None and model.classes is None and not is_log_mean(model):
         yield (
-            f"Residuals are cut at {number(model.cut)}, in units of {model.target}, in the equation that the effects "
-            "solve: outliers count as if they were that far from their prediction."
+            f"Residuals are clipped at {number(model.cut)}, in units of {model.target}, in the equation that the "
+            "effects solve: outliers count as if they were that far from their prediction."
         )
     if not model.explains:
         yield as_sentence(remarks.constant(model))
