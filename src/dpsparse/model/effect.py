@@ -24,7 +24,7 @@ class Verdict(Enum):
     SIGNIFICANT = "significant"
     """Significant at the 5 % family-wise level (Bonferroni over all features)."""
     NOT_SIGNIFICANT = "not significant"
-    """Among features without effect one this large is common."""
+    """Among features without effect, one this large is common."""
     NOT_TRUSTED = "not reliable"
     """Its standard error cannot be trusted, so there is no interval and no verdict."""
     NOT_AVAILABLE = "not available"
