@@ -101,7 +101,7 @@ def evaluate(
         The name under which that budget was granted.
     person : array-like of shape (n_samples,) or None, default=None
         Whose row it is, as in `fit`. One row stands for each person, and the guarantee is to people with any number of
-        rows.
+        rows. Where the model was fitted by person and this is missing, a warning says so before anything is spent.
     records_per_person : int, default=1
         The most rows one person may have in X, where no ids say it.
     adjacency : {"replace-one", "zero-out-one"}, default="replace-one"
