@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from dpsparse.algorithms.pursuit.reference_budget import MEAN_SCORE
+from dpsparse.algorithms.pursuit.result import NO_MEAN, NOTHING_LEARNED
 from dpsparse.families.estimands import ALL_ESTIMANDS, MEAN
 from dpsparse.html import number
 from dpsparse.model.exposures import is_log_mean
@@ -15,15 +16,20 @@ if TYPE_CHECKING:
 
 
 def reaches_estimand(model: "LinearModel") -> bool:
-    """Whether effects are those of the estimand's estimator, by a step to it; others are the pursuit's own."""
+    """Whether effects are those of the estimand's estimator, by a step to it; others are the pursuit's own.
+
+    The record of `tune` has the releases of all candidates: a step may have been another one's.
+    """
+    if any(effect.doubt == NO_MEAN for effect in model.effects):
+        return False
     # With records held out, and of candidates, the names of a fit's releases begin with its own.
     names = {release.name.rsplit(": ", 1)[-1] for release in model.privacy.releases}
     return model.estimand is not None and MEAN_SCORE.release in names
 
 
 def estimand_of(model: "LinearModel") -> str:
-    """What effects are of, without a full stop; empty where a model does not say, or where a mean could not be had."""
-    if model.estimand is None:
+    """What effects are of, without a full stop; empty where a model does not say, or where none could be had."""
+    if model.estimand is None or _nothing_learned(model):
         return ""
     words = ratio_words(model)
     if words is not None:
@@ -38,6 +44,10 @@ def estimand_of(model: "LinearModel") -> str:
         return ""
     # Rows are weighted too, and residuals are clipped further in.
     return f"on the typical {model.target}, near those of Huber's robust regression for these features"
+
+
+def _nothing_learned(model: "LinearModel") -> bool:
+    return bool(model.effects) and all(effect.doubt == NOTHING_LEARNED for effect in model.effects)
 
 
 def _row(model: "LinearModel") -> str:

@@ -28,7 +28,7 @@ def summary_text(model: "LinearModel") -> str:
         *_effect_lines(model.effects, model.intercept),
     ]
     words = ratio_words(model)
-    if words is not None and model.effects:
+    if words is not None and model.effects and model.explains:
         ratios = (f"{each.feature} {ratio_text(each.value)}{_ratios(each)}" for each in model.effects)
         lines.append(textwrap.fill(f"{words.heading}, per one-unit increase: {'; '.join(ratios)}.", 100))
     for title, effects, intercept, part_words in part_rows(model):
