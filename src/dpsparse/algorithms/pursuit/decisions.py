@@ -213,7 +213,8 @@ def learns_units(facts: PublicFacts) -> bool:
     """
     shared = facts.of_units
     many = max(1.0, n_picks(shared) / c.CHECKED_AT_ONCE)
-    return not facts.known or facts.missing or shared.counted_size >= many * c.CHECK_UNITS_FROM
+    first = c.CHECK_UNITS_OF_ODDS_FROM if facts.family.scaled is None else c.CHECK_UNITS_FROM
+    return not facts.known or facts.missing or shared.counted_size >= many * first
 
 
 def tail_of_units(facts: PublicFacts) -> int | None:
