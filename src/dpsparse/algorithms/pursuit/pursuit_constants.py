@@ -56,9 +56,9 @@ BETWEEN_0_AND_1 = 0.5
 # --- decisions: what is learned of a selected feature
 
 # From this N of the pursuit on given units are checked, on short grids about them: it is cheap. With 10,000 records,
-# N is 1,120 to 1,470, centres 3 standard deviations off had errors 30 to 37 times as large where they were not checked,
-# and right units lost nothing. Set by `honesty.py`. Residuals that are bounded have no scale to go by, and log odds lose
-# a tenth to a half there: the second number is for these. Set by `classifiers.py`.
+# of an N of 1,120 to 1,470, centres 3 standard deviations off had errors 30 to 37 times as large where they were not
+# checked, and right units lost nothing. Set by `honesty.py`. Log odds lose a tenth to a half there: the second number
+# is for bounded residuals. Set by `classifiers.py`.
 CHECK_UNITS_FROM, CHECK_UNITS_OF_ODDS_FROM = 1050, 1500
 # Of more features than this N must be in proportion to them: each has less of the budget, and noise would move units
 # that are right. Set by `classifiers.py`.
@@ -225,8 +225,8 @@ LARGEST_TAIL = 20.0
 # Nor where the fit moved its constant by more than this many scales from the centre about which the responses' scale
 # was taken: residuals are then smaller for a better centre, and not for the features.
 LARGEST_SHIFT = 0.5
-# Nor where the residuals' median is further than this many scales from 0: those of skewed responses are smaller than the
-# responses' for a better centre, too.
+# Nor where the residuals' median is further than this many scales from 0: those of skewed responses are smaller than
+# the responses' for a better centre, too.
 SKEWED = 0.1
 # A share explained a little below 0 is noise; below this the two scales are not comparable.
 LEAST_EXPLAINED = -0.1
