@@ -107,6 +107,7 @@ STATED = [
     ("A {:g} % interval is as wide as", 100 * inference.INTERVAL_LEVEL),
     (r"the step needs $N \ge {:g}\,k^{{1.5}}$", c.REFERENCE_FROM),
     ("the constant included, and no less than {}, the step", c.REFERENCE_COLUMNS),
+    ("by itself, {:g} times as much. Below, the pursuit has the whole", c.TYPICAL_SELECTION_LATER),
     ("The pursuit has {:g} of the budget where features are selected", reference.PURSUIT_SELECTS),
     ("and {:g} where all are taken; for typical effects", reference.PURSUIT_TAKES_ALL),
     ("which it estimates too, {:g} and", reference.TYPICAL_PURSUIT_SELECTS),

@@ -12,7 +12,7 @@ import math
 from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.families import Family
-from dpsparse.families.estimands import MEAN
+from dpsparse.families.estimands import MEAN, TYPICAL
 from dpsparse.families.robust_linear import ROBUST_LINEAR
 
 
@@ -333,7 +333,10 @@ def reaches_reference(facts: PublicFacts) -> bool:
     if facts.family.scaled is None:
         # The pursuit estimates nothing else.
         return True
-    return facts.family.estimand is not None and facts.size >= reference_size(facts.sparsity)
+    if facts.family.estimand is None:
+        return False
+    selected = facts.n_candidates > facts.sparsity and facts.family.estimand == TYPICAL and not facts.rows.many
+    return facts.size >= reference_size(facts.sparsity) * (c.TYPICAL_SELECTION_LATER if selected else 1.0)
 
 
 def releases_mean_residual(facts: PublicFacts) -> bool:
