@@ -254,3 +254,14 @@ def test_other_values_come_with_a_category_if_there_are_any(others):
     assert ("region (another value)" in effects) == others
     if others:
         assert effects["region (another value)"] > 5
+
+
+def test_more_variables_than_columns_are_those_of_all_columns():
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({name: rng.standard_normal(3_000) for name in "abc"})
+    frame["cost"] = frame.a + rng.standard_normal(3_000)
+    all_of_them, more = (
+        PrivateSparseRegressor(sparsity=sparsity, random_state=0).fit(read_table(frame, "cost")).released_
+        for sparsity in (3, 40)
+    )
+    assert more.summary() == all_of_them.summary()

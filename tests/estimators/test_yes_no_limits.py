@@ -7,7 +7,7 @@ from scipy.special import expit
 from dpsparse import PrivateSparseClassifier
 from dpsparse.algorithms.pursuit import decisions, grids
 from dpsparse.algorithms.pursuit.facts import PublicFacts
-from dpsparse.algorithms.pursuit.result import TOO_NOISY
+from dpsparse.algorithms.pursuit.result import NOTHING_LEARNED, TOO_NOISY
 from dpsparse.families.binomial import BINOMIAL
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -52,6 +52,19 @@ def test_separation_ends_in_a_finite_estimate_of_the_right_sign():
     assert np.isfinite(model.coef_).all()
     assert 1 < model.coef_[4] < 30
     assert np.mean(model.predict(X) == (X[:, 4] > 0)) > 0.9
+
+
+@pytest.mark.parametrize("response", [0, 1])
+def test_where_hardly_any_response_is_yes_or_no_there_are_no_effects(response):
+    X = np.random.default_rng(2935).standard_normal((3_000, 4))
+    y = np.full(3_000, response)
+    model = PrivateSparseClassifier(sparsity=2, random_state=0).fit(X, y).released_
+    assert not model.explains
+    assert {effect.doubt for effect in model.effects} == {NOTHING_LEARNED}
+    told = model.summary()
+    assert "Nothing learned" in told
+    assert "Odds ratios" not in told
+    assert "as logistic regression gives them" not in told
 
 
 def test_one_yes_in_a_hundred_is_predicted_as_rare():

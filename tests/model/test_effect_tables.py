@@ -105,8 +105,12 @@ def test_an_unnamed_value_without_an_interval_is_counted_and_not_shown(region):
     assert "Not shown: 3 effects of unnamed values, which have no intervals." in table.notes
     assert not any("unnamed value 2" in note or "another value" in note for note in table.notes)
     assert not any("Not shown" in note for note in compare_models([region]).notes)
-    assert "sex (unnamed value 2)" in model.summary()
+    assert "sex (unnamed value 2)" not in model.summary()
+    assert "Not shown: 3 effects of unnamed values, which have no intervals." in model.summary()
     assert "sex (unnamed value 2)" in model.effects_.term.tolist()
+    # Predictions use the effect: a summary shows it.
+    used = replace(model, effects=tuple(replace(e, coef=0.5) for e in model.effects))
+    assert "sex (unnamed value 2)" in used.summary()
     # A row that another model fills is shown.
     other = replace(
         model, effects=tuple(replace(e, estimate=1.0, standard_error=1.0, trusted=True) for e in model.effects)

@@ -37,6 +37,7 @@ from dpsparse.model.ratios import ratio_words
 from dpsparse.model.released import LinearModel
 from dpsparse.model.remarks import remarks
 from dpsparse.model.two_part_words import part_rows
+from dpsparse.model.unnamed_values import shown_effects
 
 # Column names are not markup, and an emoji's name in one stays as it is.
 _PLAIN: dict[str, Any] = {"highlight": False, "emoji": False}
@@ -147,7 +148,7 @@ def print_effects(model: LinearModel) -> None:
     else:
         on = model.target if model.parts is None else of_target(model)
         say("Estimates", f"of effects on {on}, per one-unit increase of each feature")
-    print_table(effect_headings(words), effect_rows(model.effects, model.intercept, words is not None))
+    print_table(effect_headings(words), effect_rows(shown_effects(model), model.intercept, words is not None))
     for title, effects, intercept, part_words in part_rows(model):
         say(
             title,

@@ -323,7 +323,8 @@ class PursuitEstimator(PrivateEstimator):
         Returns
         -------
         ndarray of shape (n_features, 2)
-            Lower and upper ends; NaN outside the support, and where the error cannot be trusted.
+            Lower and upper ends, in the order of ``released_.features``; NaN outside the support, and where the error
+            cannot be trusted. `effects_` has those of the selected features by name.
         """
         check_is_fitted(self)
         return self.released_.conf_int(level)[: self.n_features_in_]

@@ -67,7 +67,9 @@ def raw_schedule(
     """
     n, d = data.n_people, n_expected(data)
     rows = ONE_ROW if data.people is None else data.people.rows
-    picks, family = estimator._picks(d, n, guarantee, raw=True), estimator._family_of(data)
+    # More variables than there are cannot be selected, and a fit that is ready for them has less for each.
+    picks = min(estimator._picks(d, n, guarantee, raw=True), n_variables(data))
+    family = estimator._family_of(data)
     # What is learned of a table is for the pursuit, and priced as its releases are.
     share = pursuit_share(PublicFacts(n, d, picks, guarantee.rho_per_record, missing=True, family=family, rows=rows))
     shares = preparation_shares(n, share * guarantee.rho_per_record, len(data.columns) + 1, len(data.maybe_text), picks)
@@ -106,7 +108,12 @@ def within_people(data: "RawData") -> "RawData":
 
 def n_expected(data: "RawData") -> int:
     """The number of features that prices are made for."""
-    return FEATURES_PER_COLUMN * (len(data.columns) + len(data.products))
+    return FEATURES_PER_COLUMN * n_variables(data)
+
+
+def n_variables(data: "RawData") -> int:
+    """The number of variables: columns, and products of these."""
+    return len(data.columns) + len(data.products)
 
 
 def fit_raw(estimator: "PursuitEstimator", data: "RawData", progress: Progress = None) -> None:

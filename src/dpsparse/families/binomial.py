@@ -29,7 +29,7 @@ MOST_SLOPES = 4
 class BinomialWords:
     """The sentences about a response that is yes or no."""
 
-    too_few_records: str = "{n:,} records are too few at this epsilon to learn the share of yes"
+    too_few_records: str = "too few of {n:,} records are yes, or no, to learn anything at this epsilon"
     too_few_responses: str = (
         "too few records at this epsilon have a response that can be read: about {count:,.0f} of {n:,}"
     )

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.table_features import Feature
+from dpsparse.model.unnamed_values import shown_effects
 from dpsparse.schema import quoted
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def baselines_in_words(model: "LinearModel") -> str:
     features = {feature.name: feature for feature in model.features}
     told = {name for variable in model.variables for name in (*variable.features, *variable.without)}
     parts = []
-    for feature in (features[effect.feature] for effect in model.effects if effect.feature not in told):
+    for feature in (features[each.feature] for each in shown_effects(model) if each.feature not in told):
         against = compared_with(feature, model.baselines)
         if against is not None:
             one = _one_of(feature)

@@ -59,7 +59,8 @@ class Coefficients:
         Returns
         -------
         ndarray of shape (n_features, 2)
-            Lower and upper ends; NaN where there is no effect, or no error that can be trusted.
+            Lower and upper ends, in the order of `features`; NaN where there is no effect, or no error that can be
+            trusted.
         """
         if not 0 < level < 1:
             raise ValueError(f"level={level!r} must lie strictly between 0 and 1; {SHOWN_LEVEL} is common")

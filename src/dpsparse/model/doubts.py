@@ -46,7 +46,7 @@ DOUBTS = {
     result.NOTHING_LEARNED: Doubt("the response's scale could not be learned", "the model's own reason has the remedy"),
     result.NO_MEAN: Doubt(
         "effects on a mean cannot be had from this many records at this epsilon",
-        'more records, a larger epsilon, or estimand="typical" would help',
+        "fewer features, more records, a larger epsilon, or effects on the typical response would help",
     ),
     result.ON_A_LUMP: Doubt(
         "so many responses are equal that the scale of Huber's regression is that of the lump",

@@ -12,6 +12,7 @@ from dpsparse.model.privacy_html import record_html
 from dpsparse.model.ratios import ratio_words
 from dpsparse.model.remarks import NOT_SIGNIFICANT, NOT_TRUSTED, remarks
 from dpsparse.model.two_part_words import part_rows, part_tables
+from dpsparse.model.unnamed_values import shown_effects
 
 if TYPE_CHECKING:
     from dpsparse.model.released import LinearModel
@@ -25,11 +26,11 @@ def summary_text(model: "LinearModel") -> str:
     lines = [
         textwrap.fill(model.privacy.statement(), 100),
         "",
-        *_effect_lines(model.effects, model.intercept),
+        *_effect_lines(shown_effects(model), model.intercept),
     ]
     words = ratio_words(model)
-    if words is not None and model.effects:
-        ratios = (f"{each.feature} {ratio_text(each.value)}{_ratios(each)}" for each in model.effects)
+    if words is not None and model.effects and model.explains:
+        ratios = (f"{each.feature} {ratio_text(each.value)}{_ratios(each)}" for each in shown_effects(model))
         lines.append(textwrap.fill(f"{words.heading}, per one-unit increase: {'; '.join(ratios)}.", 100))
     for title, effects, intercept, part_words in part_rows(model):
         lines += [
@@ -85,7 +86,7 @@ def _numbers(effect: Effect) -> str:
 def summary_html(model: "LinearModel") -> Html:
     """The effects and the guarantee, for notebooks."""
     heading = tag("p", tag("strong", model.estimator))
-    effects = effects_table(model.effects, model.intercept, ratio_words(model))
+    effects = effects_table(shown_effects(model), model.intercept, ratio_words(model))
     notes: list[str] = [*part_tables(model)]
     notes += [tag("p", [tag("strong", f"{title}: "), f"{text}."]) for title, text in remarks(model)]
     if model.evaluation is not None:

@@ -16,6 +16,7 @@ from dpsparse.model.meaning import estimand_of, reaches_estimand
 from dpsparse.model.odds import hardly_any, odds_ratio, probability, share_of_yes
 from dpsparse.model.row_numbers import row_numbers
 from dpsparse.model.two_part_words import level_words
+from dpsparse.model.unnamed_values import hidden, shown_effects
 from dpsparse.model.unread_responses import readable, unread
 from dpsparse.model.variables import in_words as variable_in_words
 from dpsparse.schema import listed, quoted
@@ -86,11 +87,12 @@ def _of_doubts(model: "LinearModel") -> Iterator[tuple[str, str]]:
     yield "P-values", p_values(model)
     if Verdict.NOT_SIGNIFICANT in {effect.verdict for effect in model.effects}:
         yield NOT_SIGNIFICANT, f"among {model.n_features:,} features without effect, one this large is common"
-    for doubt, names in doubtful(model.effects, model.within, model.privacy.guarantee.protects.said).items():
+    for doubt, names in doubtful(shown_effects(model), model.within, model.privacy.guarantee.protects.said).items():
         yield NOT_TRUSTED, in_words(doubt, names)
 
 
 def _of_columns(model: "LinearModel") -> Iterator[tuple[str, str]]:
+    yield "Not shown", hidden(model)
     yield "Left out", left_out(model)
     yield "Row numbers", row_numbers(model)
     for text in text_unused(model):

@@ -3,6 +3,8 @@
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
+from dpsparse.model.effect import Effect
+
 if TYPE_CHECKING:
     from dpsparse.model.released import LinearModel
 
@@ -21,6 +23,18 @@ def not_shown(models: Sequence["LinearModel"]) -> set[str]:
     return {name for name, is_empty in unnamed if is_empty} - {name for name, is_empty in unnamed if not is_empty}
 
 
+def shown_effects(model: "LinearModel") -> tuple[Effect, ...]:
+    """The effects that a summary lists: all but those of unnamed values that predictions do not use, either."""
+    empty = not_shown([model])
+    return tuple(each for each in model.effects if each.feature not in empty or each.coef)
+
+
+def hidden(model: "LinearModel") -> str:
+    """How many effects a summary does not list, without a full stop; empty where it lists all."""
+    count = len(model.effects) - len(shown_effects(model))
+    return _counted(count) if count else ""
+
+
 def not_shown_words(names: Collection[str]) -> str:
     """How many effects are not shown, without a full stop.
 
@@ -29,6 +43,10 @@ def not_shown_words(names: Collection[str]) -> str:
     >>> print(not_shown_words({"sex (unnamed value 2)"}))
     not shown: 1 effect of an unnamed value, which has no interval
     """
-    if len(names) == 1:
-        return "not shown: 1 effect of an unnamed value, which has no interval"
-    return f"not shown: {len(names):,} effects of unnamed values, which have no intervals"
+    return f"not shown: {_counted(len(names))}"
+
+
+def _counted(count: int) -> str:
+    if count == 1:
+        return "1 effect of an unnamed value, which has no interval"
+    return f"{count:,} effects of unnamed values, which have no intervals"

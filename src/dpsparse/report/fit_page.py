@@ -16,6 +16,7 @@ from dpsparse.model.odds import label_of_yes, odds_of_yes, ratio_interval_text, 
 from dpsparse.model.plots import scaled_effects
 from dpsparse.model.ratios import ratio_words
 from dpsparse.model.two_part_words import level_words, part_tables
+from dpsparse.model.unnamed_values import shown_effects
 from dpsparse.report import details
 from dpsparse.report.charts import Row, forest
 from dpsparse.report.forecast_section import forecast, sparsity_of
@@ -90,7 +91,7 @@ def effects(model: "LinearModel") -> Iterator[str]:
     else:
         what = of_target(model)
         yield f"How {what} changes per one-unit increase of each feature, the other selected ones held fixed."
-    yield effects_table(model.effects, model.intercept, words)
+    yield effects_table(shown_effects(model), model.intercept, words)
     if model.parts is not None:
         yield as_sentence(estimand_of(model))
         yield as_sentence(level_words(model))

@@ -66,7 +66,7 @@ def test_predictions_of_strong_effects_of_many_features_are_calibrated():
 
 def test_given_units_of_many_features_are_checked_in_larger_tables_only():
     few, many = (PublicFacts(20_000, 60, sparsity, 0.01, family=BINOMIAL) for sparsity in (5, 60))
-    assert few.size > c.CHECK_UNITS_FROM
+    assert few.size > c.CHECK_UNITS_OF_ODDS_FROM
     assert decisions.learns_units(few)
     assert not decisions.learns_units(many)
     assert decisions.learns_units(PublicFacts(200_000, 60, 60, 0.01, family=BINOMIAL))

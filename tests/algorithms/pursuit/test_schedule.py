@@ -110,7 +110,7 @@ def test_what_is_public_is_not_released(numbers):
         assert not groups & {"level", "unit centre", "unit mean", "calibration", "residual median"}
     if numbers.known:
         assert not groups & {"splits", "level"}
-        assert numbers.size >= 1500 or not any(group.startswith("unit") for group in groups)
+        assert numbers.size >= 1050 or not any(group.startswith("unit") for group in groups)
     elif decisions.looks_at_features(numbers):
         assert "unit size" in groups
     else:

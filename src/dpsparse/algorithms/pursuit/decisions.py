@@ -12,7 +12,7 @@ import math
 from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.families import Family
-from dpsparse.families.estimands import MEAN
+from dpsparse.families.estimands import MEAN, TYPICAL
 from dpsparse.families.robust_linear import ROBUST_LINEAR
 
 
@@ -213,7 +213,8 @@ def learns_units(facts: PublicFacts) -> bool:
     """
     shared = facts.of_units
     many = max(1.0, n_picks(shared) / c.CHECKED_AT_ONCE)
-    return not facts.known or facts.missing or shared.counted_size >= many * c.CHECK_UNITS_FROM
+    first = c.CHECK_UNITS_OF_ODDS_FROM if facts.family.scaled is None else c.CHECK_UNITS_FROM
+    return not facts.known or facts.missing or shared.counted_size >= many * first
 
 
 def tail_of_units(facts: PublicFacts) -> int | None:
@@ -332,7 +333,10 @@ def reaches_reference(facts: PublicFacts) -> bool:
     if facts.family.scaled is None:
         # The pursuit estimates nothing else.
         return True
-    return facts.family.estimand is not None and facts.size >= reference_size(facts.sparsity)
+    if facts.family.estimand is None:
+        return False
+    selected = facts.n_candidates > facts.sparsity and facts.family.estimand == TYPICAL and not facts.rows.many
+    return facts.size >= reference_size(facts.sparsity) * (c.TYPICAL_SELECTION_LATER if selected else 1.0)
 
 
 def releases_mean_residual(facts: PublicFacts) -> bool:

@@ -159,7 +159,7 @@ def _predicting(
     Predicted log odds stay within a few standard deviations: rows far from all others, which were weighted down, tell
     nothing of what becomes of the odds so far out.
     """
-    first, explains = state.constants, of_nothing < c.NOTHING
+    first, explains = state.constants, of_nothing < c.NOTHING and not state.response.released.lost
     used, every = effects.copy(), np.zeros(len(state.effects))
     used[first:] *= explains
     every[state.kept] = used

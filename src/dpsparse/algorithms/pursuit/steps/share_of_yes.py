@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from dpsparse.algorithms.pursuit import budget, newton_budget
+from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.pursuit_data import Data
 from dpsparse.algorithms.pursuit.releases import Planned, Releases, of_unit
@@ -48,19 +49,22 @@ class OutcomeStep:
         if released.n_records is not None:
             releases.n_responses = released.n_records
         if slot := releases.slot(self.share):
-            share = _share(slot, data, releases, state)
-            released = replace(released, center=math.log(share / (1 - share)), scale=math.sqrt(share * (1 - share)))
+            share, noise = _share(slot, data, releases, state)
+            # Where noise alone explains it there may be no yes at all, and log odds without end.
+            lost = not c.UNSURE * noise < share < 1 - c.UNSURE * noise
+            center, scale = math.log(share / (1 - share)), math.sqrt(share * (1 - share))
+            released = replace(released, center=center, scale=scale, lost=lost)
         center, scale = released.center or 0.0, released.scale or 0.5
         response = Response(state.response.given, released, center, scale, releases.n_responses)
         return with_response(state, self.facts, response)
 
 
-def _share(slot: Slot, data: Data, releases: Releases, state: State) -> float:
-    """The share of yes, as far from 0 and 1 as its noise: at even odds residuals are 1/2 or -1/2.
+def _share(slot: Slot, data: Data, releases: Releases, state: State) -> tuple[float, float]:
+    """The share of yes and its noise, as far from 0 and 1 as that: at even odds residuals are 1/2 or -1/2.
 
     Where noise is larger than every share it is 1/2.
     """
     sums = data.records.evaluate(queries.mean_residual_sums, 0.0, state.effects, 0.5)
     (mean,), noise = releases.mean(slot, sums, 1.0)
     least = min(noise, 1.0) / 2
-    return float(np.clip((1 + mean) / 2, least, 1 - least))
+    return float(np.clip((1 + mean) / 2, least, 1 - least)), noise / 2
