@@ -164,7 +164,7 @@ def test_nothing_learned_names_the_cause(fitted):
 def test_a_lump_is_explained(fitted):
     words = " ".join(fitted(lumped=True).summary().split())
     assert "Lump: many values of y are equal, so its scale was learned from the others." in words
-    assert "cut at a distance of 2.5 from the prediction" in words
+    assert "clipped at a distance of 2.5 from the prediction" in words
     assert "Lump" not in fitted().summary()
 
 
