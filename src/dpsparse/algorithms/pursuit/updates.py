@@ -366,12 +366,13 @@ def with_reference(
         best, errors = beside
     sure = any_sure(best[features], errors[features, features])
     explains = (sure or concluded.explains) and not concluded.all_equal
-    # Categories that came with others have no effects of the pursuit.
-    if beside is None and knows_kept(state):
-        of_pursuit = covariance_of(state)
-        if facts.rows.many or not math.isfinite(step.tau):
-            errors, of_pursuit = step.covariance, of_pursuit + step.sampling
-        best, errors = combined(best, errors, state.evidence.estimate.effects, of_pursuit)
+    if beside is None:
+        of_mean = facts.rows.many or not math.isfinite(step.tau)
+        errors = step.covariance if of_mean else covariance
+        # Categories that came with others have no effects of the pursuit.
+        if knows_kept(state):
+            of_pursuit = covariance_of(state) + (step.sampling if of_mean else 0.0)
+            best, errors = combined(best, errors, state.evidence.estimate.effects, of_pursuit)
     kept = explains * shrunk(best[features], errors[features, features], ~rare(state, facts))
     effects = np.zeros(len(state.effects))
     effects[state.kept_features] = kept
