@@ -95,6 +95,7 @@ def raw_schedule(
         most_splits=len(data.maybe_numbers),
         family=family,
         rows=rows,
+        categories=bool(data.maybe_text or data.with_categories),
     )
 
 

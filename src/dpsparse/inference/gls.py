@@ -135,6 +135,7 @@ def solve_gls(
     gradients: Sequence[Gradient],
     gram: NDArray[np.float64],
     kept: NDArray[np.int64],
+    others: NDArray[np.float64] | None = None,
     *,
     prior_scale: NDArray[np.float64],
     n_records: float,
@@ -146,16 +147,17 @@ def solve_gls(
     by two rounds of reweighting.
 
     `gram` are the second moments of all columns, `gram_noise` the standard deviation of an entry. Effects of the `kept`
-    columns are estimated; the others are 0. `prior_scale` is the standard deviation of a weak normal prior on each
-    effect, centred at 0.
+    columns are estimated; `others` has those of the other columns and 0 for these, and is 0 unless it is given.
+    `prior_scale` is the standard deviation of a weak normal prior on each effect, centred at 0.
     """
     system = GradientSystem.of(gradients, gram, n_records)
-    design, effects = system.design[:, kept], np.zeros(len(gram))
+    effects = np.zeros(len(gram)) if others is None else others.copy()
+    design, target = system.design[:, kept], system.target - system.design @ effects
     variance, prior = system.privacy_variance + system.sampling_variance, np.diag(1 / prior_scale[kept] ** 2)
     for round_ in range(ROUNDS):
         if round_:
             variance = system.variance(effects, gram_noise)
         weights = design.T / variance
         precision = weights @ design + prior
-        effects[kept] = np.linalg.solve(precision, weights @ system.target)
+        effects[kept] = np.linalg.solve(precision, weights @ target)
     return Estimate(effects[kept], precision, weights, system, system.model_variance(effects, gram_noise))

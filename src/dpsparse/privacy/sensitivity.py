@@ -12,11 +12,13 @@ The engine enforces the bounds: `quantize.rounded` and `quantize.weight_levels` 
 `errors.levels` those of `nonnegative_sums` and, for the sums of an evaluation, of `bounded_norm_sum`: k entries of at
 most H levels have a norm of at most H sqrt k. A `count` adds up comparisons. Scores of records (`engine.scores`) go
 through `integer_vectors` too, whatever becomes of their norms u before: a clip that rises from s on, min(u, T) + q
-(min(u, T) - s)_+, is at most T + q (T - s)_+, the norm that has the levels. A record of a raw table is a line of text
-or a row of cells: its cells' classes and hash buckets are functions of the cell alone (`io.cells`), and a malformed
-line is a null record. Compiled loops (`cpu.numba_kernels`) and GPU kernels (`cuda.levels`, `cuda.terms`) do the same,
-to the same bits. Bounds are in levels, the integer steps of `integer_vectors` and `errors.levels`: 2^20 or, for a Gram
-matrix, 2^11.
+(min(u, T) - s)_+, is at most T + q (T - s)_+, the norm that has the levels. Sums of residuals by category
+(`pursuit.steps.category_means`) are scores with one entry for each category and one for none: a record is in one of
+them, so that its vector is as long as its clipped residual, but the proof needs no more than the clip of the norm. A
+record of a raw table is a line of text or a row of cells: its cells' classes and hash buckets are functions of the cell
+alone (`io.cells`), and a malformed line is a null record. Compiled loops (`cpu.numba_kernels`) and GPU kernels
+(`cuda.levels`, `cuda.terms`) do the same, to the same bits. Bounds are in levels, the integer steps of
+`integer_vectors` and `errors.levels`: 2^20 or, for a Gram matrix, 2^11.
 
 Yes/no responses. A link (`engine.links`) makes a residual y - p of a response and of the record's own columns, p looked
 up in a table of public numbers. It is weighted down to a bound W, and a row by its norm (`Terms.row_bound`). No proof

@@ -50,6 +50,7 @@ PURPOSE = {
     "unit tail": "how far its largest differences reach",
     "unit centre": "where it lies",
     "unit mean": "its mean and its spread about that",
+    "category means": "how large residuals are on average in each category of a selected column",
     "slope": "where to start the effect of a selected feature",
     "second slope": "the same again, when all features are selected",
     "residual scale": "how large the residuals are",

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from dpsparse import PrivateSparseRegressor
 from dpsparse.algorithms.pursuit import updates
+from dpsparse.algorithms.pursuit.feature_unit import FeatureUnit
 from dpsparse.algorithms.pursuit.outcome import problem_of
 from dpsparse.algorithms.pursuit.schedule import schedule_for
-from dpsparse.algorithms.pursuit.state import Conclusion, Evidence, Response, ResponseUnit
+from dpsparse.algorithms.pursuit.state import Column, Conclusion, Evidence, Moments, Response, ResponseUnit
 from dpsparse.algorithms.pursuit.steps import closing
 from dpsparse.engine import queries
 from dpsparse.engine.vector_sums import VECTOR_LEVELS
@@ -147,8 +148,10 @@ def shrunk_by(monkeypatch):
         facts = schedule_for(Guarantee(1.0, 1e-6), 6_000, 8, 2).facts
         state = replace(
             started(facts),
+            columns=tuple(Column(place, FeatureUnit()) for place in range(features)),
             effects=np.append(7.0, effects),
             kept=np.arange(features + 1),
+            moments=Moments(whole),
             conclusion=Conclusion(1.0),
             evidence=Evidence(solution=SimpleNamespace(effects=np.append(7.0, effects))),
         )

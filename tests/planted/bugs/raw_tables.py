@@ -169,6 +169,33 @@ _FITS = (
         },
     ),
     Bug(
+        "mean residuals of categories without noise",
+        RAW,
+        {
+            "algorithms.pursuit.steps.category_means:CategoryMeansStep.run": [
+                (
+                    "return with_category_means(state, means, noise, np.array(shares))",
+                    "return with_category_means(state, sums * (tau / 2**20 / releases.n_responses), noise,"
+                    " np.array(shares))",
+                )
+            ]
+        },
+    ),
+    Bug(
+        "categories come along where their residuals are large",
+        RAW,
+        {
+            "algorithms.pursuit.steps.category_means:CategoryMeansStep.run": [
+                (
+                    "if state is before:",
+                    "if state is before or data.records.evaluate("
+                    "scores.clipped_sums, Scores(data, releases, 0.0, state.effects, (0,), 1e9)"
+                    ".terms('score', np.eye(1)), 1e9, 1e9, 0.0)[0] % 2:",
+                )
+            ]
+        },
+    ),
+    Bug(
         "gaps filled with the mean of a column",
         RAW,
         {

@@ -31,6 +31,7 @@ from dpsparse.algorithms.pursuit.price_cases import (
     center_unknown,
     checks_units,
     constant_alone,
+    has_categories,
     means_of_people,
     missing,
     missing_in_tiny,
@@ -253,6 +254,13 @@ SLOPE = Price(
     "Effects of many noise units arrive this way alone.",
     "honesty.py",
 )
+CATEGORY_MEANS = Price(
+    "category means",
+    "each feature",
+    (Case("columns may be categories, and a step to the estimand follows", has_categories, Fixed(0.005)),),
+    "Until all categories of a variable take part, residuals hold what one of them leaves.",
+    "answers.py",
+)
 RESIDUAL_SCALE = Price(
     "residual scale",
     "each feature",
@@ -359,7 +367,7 @@ RESIDUAL_MEDIAN = Price(
 PRICES = (
     *(RESPONSES, RESPONSE_SIZE, RESPONSE_CENTER, RESPONSE_SCALE, SPLITS, LEVEL, PICKS),
     *(UNIT_SIZE, UNIT_SPREAD, UNIT_TAIL, UNIT_CENTER, UNIT_MEAN),
-    *(GRAM_ROWS, SLOPE, RESIDUAL_SCALE, EARLY_GRADIENTS, FRACTION),
+    *(CATEGORY_MEANS, GRAM_ROWS, SLOPE, RESIDUAL_SCALE, EARLY_GRADIENTS, FRACTION),
     *(GRAM_MATRIX, RESIDUAL_SCALE_OF_STEPS, JACOBIAN, SCORE_VARIANCE),
     *(RESPONSE_RANGE, GAIN, CALIBRATION, RESIDUAL_MEDIAN),
 )

@@ -69,6 +69,15 @@ class Companions:
         coming = (each for feature in selected for each in self.features.get(feature, ()))
         return [each for each in dict.fromkeys(coming) if each not in selected]
 
+    def categories(self, feature: int) -> list[int]:
+        """The other categories of the variable of a selected one, and whether it is missing: a record has one of them.
+
+        None where the feature is no category.
+        """
+        if feature not in self.shares or feature in self.numbers:
+            return []
+        return [each for each in self.features.get(feature, ()) if each in self.shares and each not in self.numbers]
+
     def chance(self, group: Sequence[int]) -> float:
         """How much further sums of signs over the levels of a group lie from 0 by chance than those of one feature.
 

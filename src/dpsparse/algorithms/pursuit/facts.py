@@ -30,6 +30,7 @@ class PublicFacts:
     `sharing`: the units that this fit has in common with others, where it has.
     `family`: what a response is.
     `rows`: how many rows a person has.
+    `categories`: whether columns may be categories.
     """
 
     n: int
@@ -45,6 +46,7 @@ class PublicFacts:
     sharing: "Sharing | None" = None
     family: Family = ROBUST_LINEAR
     rows: RowsPerPerson = ONE_ROW
+    categories: bool = False
 
     @cached_property
     def size(self) -> float:

@@ -50,6 +50,11 @@ def several_rows(facts: PublicFacts) -> bool:
     return facts.rows.many
 
 
+def has_categories(facts: PublicFacts) -> bool:
+    """Where columns may be categories, of which a person has one, and an intercept those that have no column."""
+    return facts.categories and facts.fit_intercept and not facts.rows.many
+
+
 def means_of_people(facts: PublicFacts) -> bool:
     """Where the means of such people's features are learned."""
     return several_rows(facts) and decisions.learns_means(facts)

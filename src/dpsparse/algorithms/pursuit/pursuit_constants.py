@@ -169,6 +169,9 @@ SIZE_WINDOW, SLOPE_WINDOW = 3, 0.15
 
 # --- effects
 
+# Where residuals are clipped in sums over categories, in residual scales: one category may lie far from all others. Set
+# by `answers.py --part errors`.
+MEANS_REACH = 4.0
 # A weak prior: the effects together are of about this size, in units of the response's scale.
 PRIOR_SCALE = 2.0
 # How far the diagonal of the second moments may be from what is expected: weighted rows of a skewed feature have a

@@ -109,6 +109,12 @@ class Data:
             unit = FeatureUnit.public(*self.units.of(feature)) if known else FeatureUnit()
         return unit
 
+    def add_category(self, feature: int, unit: FeatureUnit) -> None:
+        """Read another category of a variable as a column, in its unit."""
+        for session in (self.records, self.pairs, *(self._of_units or ())):
+            session.add(feature)
+        self.rescale(unit)
+
     def rescale(self, unit: FeatureUnit) -> None:
         """Read the newest column in its unit from here on."""
         self.records.rescale(unit.center, unit.scale)

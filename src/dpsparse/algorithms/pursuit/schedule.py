@@ -21,6 +21,7 @@ from dpsparse.algorithms.pursuit.releases import Planned
 from dpsparse.algorithms.pursuit.steps.all_at_once import AverageStep, DescentStep, SettleStep
 from dpsparse.algorithms.pursuit.steps.all_columns import AllColumnsStep, RowMomentsStep
 from dpsparse.algorithms.pursuit.steps.bounded import BoundedReferenceStep
+from dpsparse.algorithms.pursuit.steps.category_means import CategoryMeansStep
 from dpsparse.algorithms.pursuit.steps.closing import CalibrationStep, GainStep, MedianStep, RangeStep
 from dpsparse.algorithms.pursuit.steps.joint import (
     FinalGradientStep,
@@ -68,7 +69,8 @@ def steps_of(facts: PublicFacts, reference_rho: float = 0.0) -> tuple[Step, ...]
             ConcludeStep(reference_follows=reference_rho > 0),
             *(_to_reference(facts, reference_rho) if reference_rho else (OddsLineStep(facts),)),
         )
-    middle = _one_by_one(facts) if decisions.selects(facts) else _all_at_once(facts)
+    most = decisions.most_columns(facts, reference_rho) if reference_rho else 0
+    middle = _one_by_one(facts, most) if decisions.selects(facts) else _all_at_once(facts)
     closing: tuple[Step, ...] = (
         RangeStep(facts),
         GainStep(facts),
@@ -103,12 +105,17 @@ def _of_ratios(facts: PublicFacts) -> tuple[Step, tuple[Step, ...]]:
     return MeanResponseStep(facts), (RatioLevelStep.before(facts),)
 
 
-def _one_by_one(facts: PublicFacts) -> Iterator[Step]:
-    """Select a feature, learn its unit and its effect, and so on; then all effects together."""
+def _one_by_one(facts: PublicFacts, most: int) -> Iterator[Step]:
+    """Select a feature, learn its unit and its effect, and so on; then all effects together.
+
+    Other categories come with a selected one where a step to the estimand's estimator follows, on `most` columns.
+    """
     n_picks, of_units = decisions.n_picks(facts), budget.unit_shares(facts)
     for place in range(1, n_picks + 1):
         yield SelectStep(facts, place)
         yield UnitStep(facts, place, of_units)
+        if most:
+            yield CategoryMeansStep(facts, place, most)
         yield EffectStep(facts, place)
     if n_picks:
         yield GramStep(facts)

@@ -53,10 +53,17 @@ class Response:
 
 @dataclass(frozen=True)
 class Column:
-    """A selected feature and its unit."""
+    """A selected feature, or another category of its variable, and its unit.
+
+    `came_with`: of another category, the column of the selected one; None for a selected feature.
+    `beside`: of a selected category, how far the means of its variable's categories lie from 0 together, in standard
+      deviations of their noise, beyond chance.
+    """
 
     feature: int
     unit: FeatureUnit
+    came_with: int | None = None
+    beside: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -152,14 +159,15 @@ class Conclusion:
 class State:
     """Effects of the columns, and what they are computed from.
 
-    With an intercept the first column is the constant 1; the selected features follow in the order of selection.
+    With an intercept the first column is the constant 1; the selected features follow in the order of selection, each
+    with the other categories of its variable behind it, where these take part in predictions.
 
     `constants`: 1 with an intercept, 0 without.
     `final_tau`: where final gradients clip residuals, in residual scales: a public number.
     `response`: what is known of the response.
-    `columns`: the selected features.
+    `columns`: the selected features, and what came with them.
     `effects`: one effect for each column.
-    `kept`: the columns whose effects may differ from zero.
+    `kept`: the columns of gradients. Of the others, categories that came with one of these have an effect, which stays.
     `residual_scale`: the median size of the residuals.
     `fallback`: what to return to where effects make residuals larger.
     `moments`: second moments of the columns.
@@ -203,13 +211,13 @@ class State:
 
     @property
     def features(self) -> list[int]:
-        """The selected features."""
+        """The features of the columns."""
         return [column.feature for column in self.columns]
 
     @property
     def newest(self) -> int:
-        """The column of the newest feature."""
-        return len(self.effects) - 1
+        """The column of the newest selected feature."""
+        return int(self.kept[-1])
 
     @property
     def newest_pair(self) -> int:
@@ -219,12 +227,18 @@ class State:
     @property
     def newest_unit(self) -> FeatureUnit:
         """Its unit."""
-        return self.columns[-1].unit
+        return self.columns[self.newest_pair].unit
 
     @property
     def kept_features(self) -> NDArray[np.int64]:
         """The kept columns without the constant."""
         return self.kept[self.constants :]
+
+    @property
+    def came_with(self) -> NDArray[np.int64]:
+        """For each column the one that it came with; -1 for none."""
+        with_others = [-1 if column.came_with is None else column.came_with for column in self.columns]
+        return np.array([-1] * self.constants + with_others, dtype=np.int64)
 
     @property
     def kept_units(self) -> list[FeatureUnit]:

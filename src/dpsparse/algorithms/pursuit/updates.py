@@ -48,7 +48,7 @@ def initial(facts: PublicFacts, given: ResponseUnit, released: ResponseUnit, fin
         np.arange(constants),
         residual_scale=np.nan,
         fallback=Fallback(nothing, np.inf),
-        moments=Moments(np.eye(constants + decisions.n_picks(facts))),
+        moments=Moments(np.eye(constants)),
     )
 
 
@@ -78,10 +78,16 @@ def with_residual_scale(state: State, scale: float) -> State:
 
 def with_column(state: State, feature: int, unit: FeatureUnit) -> State:
     """Add a selected feature, with no effect yet."""
-    effects = np.append(state.effects, 0.0)
-    return replace(
-        state, columns=(*state.columns, Column(feature, unit)), effects=effects, kept=np.arange(len(effects))
-    )
+    return replace(with_new(state, Column(feature, unit)), kept=np.append(state.kept, len(state.effects)))
+
+
+def with_new(state: State, column: Column) -> State:
+    """Add a column, uncorrelated with the others as far as is known."""
+    size = len(state.effects) + 1
+    gram = np.eye(size)
+    gram[:-1, :-1] = state.moments.gram
+    moments = replace(state.moments, gram=gram)
+    return replace(state, columns=(*state.columns, column), effects=np.append(state.effects, 0.0), moments=moments)
 
 
 def with_newest_unit(state: State, unit: FeatureUnit) -> State:
@@ -123,21 +129,21 @@ def with_constant_moved(state: State, step: float) -> State:
 def with_gram_row(state: State, row: NDArray[np.float64], noise: float) -> State:
     """Take in the newest feature's released second moments with the features before it and itself."""
     gram = state.moments.gram.copy()
-    newest, before = state.newest, slice(state.constants, state.newest)
+    newest, before, kept = state.newest, state.kept_features[:-1], np.ix_(state.kept, state.kept)
     expected = gram[newest, newest]
     row = row * expected / max(row[-1], c.LEAST_OWN_MOMENT * expected)
     row = np.where(np.abs(row) > KEEP_ABOVE * noise, row, 0.0)[:-1]
     gram[newest, before] = gram[before, newest] = row
-    root = np.sqrt(np.diagonal(gram)[: newest + 1])
-    if np.linalg.eigvalsh(gram[: newest + 1, : newest + 1] / np.outer(root, root))[0] < LEAST_EIGENVALUE:
+    root = np.sqrt(np.diagonal(gram)[state.kept])
+    if np.linalg.eigvalsh(gram[kept] / np.outer(root, root))[0] < LEAST_EIGENVALUE:
         gram[newest, before] = gram[before, newest] = c.DAMPED * row
     return replace(state, moments=replace(state.moments, gram=gram))
 
 
 def with_gram(state: State, moments: NDArray[np.float64], noise: float) -> State:
-    """Replace the second moments of all columns by released ones."""
-    # Fewer features than picks may have been there to select.
-    gram = clean_gram(moments, noise, np.diagonal(state.moments.gram)[: len(moments)], c.TRUST)
+    """Replace the second moments of the kept columns by released ones."""
+    gram = state.moments.gram.copy()
+    gram[np.ix_(state.kept, state.kept)] = clean_gram(moments, noise, np.diagonal(gram)[state.kept], c.TRUST)
     return replace(state, moments=replace(state.moments, gram=gram, noise=noise / np.sqrt(2)))
 
 
@@ -188,22 +194,22 @@ def with_step(
 
 
 def solved(state: State) -> State:
-    """Effects by least squares over all gradients so far."""
+    """Effects by least squares over all gradients so far; those of categories that came with others stay."""
     size = len(state.effects)
+    effects = np.where(state.came_with >= 0, state.effects, 0.0)
     prior = np.full(size, c.PRIOR_SCALE * state.response_scale / np.sqrt(max(1, size - state.constants)))
     prior[: state.constants] = c.PRIOR_SCALE * state.response_scale
     # An effect that is known to be far from 0 is not pulled back; a wider prior would let collinear ones swing.
     prior = np.maximum(prior, np.abs(state.effects))
-    gram = state.moments.gram[:size, :size]
     estimate = solve_gls(
         state.evidence.gradients,
-        gram,
+        state.moments.gram,
         state.kept,
+        effects,
         prior_scale=prior,
         n_records=state.n_records,
         gram_noise=state.moments.noise,
     )
-    effects = np.zeros(size)
     effects[state.kept] = estimate.effects
     return replace(state, effects=effects, evidence=replace(state.evidence, solution=estimate))
 
@@ -228,19 +234,25 @@ def knows_kept(state: State) -> bool:
 
 
 def spare_dropped(state: State, facts: PublicFacts) -> State:
-    """Keep the constant and as many features as asked for: those most standard errors from 0."""
+    """Keep the constant and as many features as asked for: those most standard errors from 0.
+
+    A category also counts for the others of its variable, which go where it goes.
+    """
     state = solved(state)
     size = np.zeros(len(state.effects))
     errors = np.sqrt(np.diagonal(covariance_of(state)))
     size[state.kept] = np.abs(state.evidence.estimate.effects) / errors
+    size[state.constants :] = np.hypot(size[state.constants :], [column.beside for column in state.columns])
     size[: state.constants] = np.inf
     out = np.zeros(len(size), dtype=bool)
     if state.constants:
         # Without an intercept something must be left to estimate.
         out[state.constants :] = np.isin(state.features, list(left_out(state)))
     size[out] = -1
-    kept = np.argsort(-size, kind="stable")[: state.constants + facts.sparsity]
-    return solved(replace(state, kept=np.sort(kept[~out[kept]])))
+    kept = state.kept[np.argsort(-size[state.kept], kind="stable")][: state.constants + facts.sparsity]
+    kept = np.sort(kept[~out[kept]])
+    stays = np.isin(np.arange(len(size)), kept) | np.isin(state.came_with, kept)
+    return solved(replace(state, kept=kept, effects=np.where(stays, state.effects, 0.0)))
 
 
 def left_out(state: State) -> dict[int, str]:
@@ -354,12 +366,13 @@ def with_reference(
         best, errors = beside
     sure = any_sure(best[features], errors[features, features])
     explains = (sure or concluded.explains) and not concluded.all_equal
-    # Categories that came with others have no effects of the pursuit.
-    if beside is None and knows_kept(state):
-        of_pursuit = covariance_of(state)
-        if facts.rows.many or not math.isfinite(step.tau):
-            errors, of_pursuit = step.covariance, of_pursuit + step.sampling
-        best, errors = combined(best, errors, state.evidence.estimate.effects, of_pursuit)
+    if beside is None:
+        of_mean = facts.rows.many or not math.isfinite(step.tau)
+        errors = step.covariance if of_mean else covariance
+        # Categories that came with others have no effects of the pursuit.
+        if knows_kept(state):
+            of_pursuit = covariance_of(state) + (step.sampling if of_mean else 0.0)
+            best, errors = combined(best, errors, state.evidence.estimate.effects, of_pursuit)
     kept = explains * shrunk(best[features], errors[features, features], ~rare(state, facts))
     effects = np.zeros(len(state.effects))
     effects[state.kept_features] = kept

@@ -126,7 +126,7 @@ def with_shrunk_effects(state: State, facts: PublicFacts) -> State:
         kept[features] = shrunk(estimates[features], covariance[features, features], relied_on)
     else:
         kept = state.evidence.last.origin[state.kept]
-    effects = np.zeros(len(state.effects))
+    effects = np.where(state.came_with >= 0, state.effects, 0.0)
     effects[state.kept] = kept
     if state.constants:
         # From second moments with the constant.

@@ -74,7 +74,7 @@ class UnitStep:
 
     def run(self, data: Data, releases: Releases, state: State) -> State:
         """Make them, unless there is no such feature."""
-        if self.place > len(state.columns):
+        if self.place > len(state.kept_features):
             skip_all(releases, self.planned())
             return state
         unit = state.newest_unit
@@ -185,7 +185,7 @@ class EffectStep:
 
     def run(self, data: Data, releases: Releases, state: State) -> State:
         """Make them; where there is no newest feature, those about all effects alone."""
-        if self.place > len(state.columns):
+        if self.place > len(state.kept_features):
             skip_all(releases, (self.gram_row, self.slope))
         else:
             if slot := releases.slot(self.gram_row):
@@ -199,7 +199,7 @@ class EffectStep:
 
 def _with_gram_row(slot: Slot, data: Data, releases: Releases, state: State) -> State:
     """Second moments of the newest feature with itself and those before; each pair is released once."""
-    columns = range(state.constants, len(state.effects))
+    columns = state.kept_features
     bound = float(GRAM_ROW_NORM * np.sqrt(len(columns)))
     sums = data.records.evaluate(queries.product_sums, columns, bound)
     return with_gram_row(state, *releases.mean(slot, sums, bound))

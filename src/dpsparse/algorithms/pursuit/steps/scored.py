@@ -113,7 +113,8 @@ def without_absent(at: Scores, state: State, rough: NoisyMatrix) -> tuple[Scores
     )
     evidence = replace(state.evidence, precision=_marginal(state.evidence.precision, stays))
     state = replace(state, kept=state.kept[stays], columns=columns, evidence=evidence)
-    at = replace(at, positions=tuple(map(int, state.kept)))
+    effects = np.where(np.isin(np.arange(len(at.effects)), state.kept), at.effects, 0.0)
+    at = replace(at, positions=tuple(map(int, state.kept)), effects=effects)
     return at, state, replace(rough, values=rough.values[np.ix_(stays, stays)])
 
 

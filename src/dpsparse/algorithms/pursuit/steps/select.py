@@ -116,9 +116,9 @@ class TakeStep:
 class CompanionsStep:
     """Add the features that come with the selected ones, up to `most` columns; nothing is released.
 
-    Which they are follows from releases about the table. Their effects start at 0, and their units are those of their
-    released shares, or those of a selected feature of the same number. Those of which nothing tells whether any record
-    has them come where `unsure`, for a step that looks.
+    Which they are follows from releases about the table. Effects start where category means led, or at 0, and units are
+    those of released shares, or those of a selected feature of the same number. Features of which nothing tells whether
+    any record has them come where `unsure`, for a step that looks.
     """
 
     most: int
@@ -135,11 +135,22 @@ class CompanionsStep:
                 break
             if feature in data.companions.unsure and not self.unsure:
                 continue
+            if feature in state.features:
+                place = state.constants + state.features.index(feature)
+                state = replace(state, kept=np.append(state.kept, place))
+                continue
             unit = data.companions.unit(feature, {column.feature: column.unit for column in state.columns})
             data.records.add(feature)
             data.records.rescale(unit.center, unit.scale)
             state = _with_column(state, feature, unit)
-        return state
+        return _with_others_at_zero(state)
+
+
+def _with_others_at_zero(state: State) -> State:
+    """Without the effects of categories for which there was no place."""
+    stays, concluded = np.isin(np.arange(len(state.effects)), state.kept), state.concluded
+    concluded = replace(concluded, effects=np.where(stays, concluded.effects, 0.0))
+    return replace(state, effects=np.where(stays, state.effects, 0.0), conclusion=concluded)
 
 
 def _with_column(state: State, feature: int, unit: FeatureUnit) -> State:
