@@ -87,8 +87,14 @@ missing is null: f is 0, the constant's entry included. No record is left out, s
 """
 
 import math
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpsparse.privacy.protection import Adjacency, check_adjacency
+
+Numbers = TypeVar("Numbers", float, NDArray[np.float64])
 
 
 def _replaced(adjacency: Adjacency) -> bool:
@@ -242,6 +248,32 @@ def bounded_norm_sum(levels: float, adjacency: Adjacency) -> float:
     toward zero, which shrinks every entry, never rounded to nearest.
     """
     return (2 if _replaced(adjacency) else 1) * levels
+
+
+def interval_sum(levels: float, adjacency: Adjacency) -> float:
+    """Sensitivity of a sum of integers, each within [-l, h], where `half_width(l, h, adjacency)` <= `levels` = B.
+
+    Proof. Replaced: two integers of the interval differ by at most l + h <= 2B, reached at its ends; a null record has
+    0, which lies in it. Zeroed: by at most max(l, h) <= B. The code clips the integers themselves at the largest whole
+    numbers of an interval, `vector_sums.interval_sums`.
+
+    So a number that hardly goes below 0 needs half the noise of one that may be as far on either side. It is not moved
+    to the middle of its interval, which would need the same noise: a mean is a sum over a number of responses that
+    itself is known with noise, which a middle far from 0 would multiply.
+    """
+    return (2 if _replaced(adjacency) else 1) * levels
+
+
+def half_width(below: Numbers, above: Numbers, adjacency: Adjacency) -> Numbers:
+    """The norm bound whose noise a sum of numbers within [-below, above] needs.
+
+    Examples
+    --------
+    >>> from dpsparse.privacy.sensitivity import half_width
+    >>> half_width(1.0, 5.0, "replace-one"), half_width(1.0, 5.0, "zero-out-one")
+    (3.0, 5.0)
+    """
+    return (below + above) / 2 if _replaced(adjacency) else np.maximum(below, above)
 
 
 def gram(levels: float, adjacency: Adjacency, dimension: int) -> float:
