@@ -111,7 +111,7 @@ def interval_sums(values: Array, below: float, above: float, unit: float) -> NDA
     Examples
     --------
     >>> interval_sums(np.array([-7.0, 1.0, np.nan, 9.0]), 1.0, 3.0, 2.0)
-    array([1572862])
+    array([1572863])
     """
     rate = levels_per_unit(VECTOR_LEVELS, unit)
     with np.errstate(all="ignore"):

@@ -43,7 +43,9 @@ class Sides:
     ) -> "Sides":
         """From noisy counts in octaves: those below 0, from the largest size on, and then those above it."""
         sides = np.split(counts, 2)
-        below, above = (Norms.of(edges, side, noise, n_records, typical, OCTAVES) for side in (sides[0][::-1], sides[1]))
+        below, above = (
+            Norms.of(edges, side, noise, n_records, typical, OCTAVES) for side in (sides[0][::-1], sides[1])
+        )
         return cls(below, above)
 
     def best_range(self, width: Width, noise: float, bias: float) -> Range:

@@ -94,7 +94,7 @@ from numpy.typing import NDArray
 
 from dpsparse.privacy.protection import Adjacency, check_adjacency
 
-Numbers = TypeVar("Numbers", float, NDArray[np.float64])
+_Numbers = TypeVar("_Numbers", float, NDArray[np.float64])
 
 
 def _replaced(adjacency: Adjacency) -> bool:
@@ -264,13 +264,13 @@ def interval_sum(levels: float, adjacency: Adjacency) -> float:
     return (2 if _replaced(adjacency) else 1) * levels
 
 
-def half_width(below: Numbers, above: Numbers, adjacency: Adjacency) -> Numbers:
+def half_width(below: _Numbers, above: _Numbers, adjacency: Adjacency) -> _Numbers:
     """The norm bound whose noise a sum of numbers within [-below, above] needs.
 
     Examples
     --------
     >>> from dpsparse.privacy.sensitivity import half_width
-    >>> half_width(1.0, 5.0, "replace-one"), half_width(1.0, 5.0, "zero-out-one")
+    >>> float(half_width(1.0, 5.0, "replace-one")), float(half_width(1.0, 5.0, "zero-out-one"))
     (3.0, 5.0)
     """
     return (below + above) / 2 if _replaced(adjacency) else np.maximum(below, above)

@@ -56,4 +56,6 @@ class RatioLevelStep:
         if concluded is None:
             return with_constant_moved(state, step)
         # A record of which more is predicted counts as if it were that, in the mean and in predictions.
-        return replace(state, conclusion=replace(concluded, offset=step, distance=max(clip.below.bound, c.LEAST_CEILING)))
+        return replace(
+            state, conclusion=replace(concluded, offset=step, distance=max(clip.below.bound, c.LEAST_CEILING))
+        )
