@@ -346,9 +346,9 @@ ROUGH_ROWS = 2
 # How much what a clip leaves out counts against noise where the clip of rows is chosen. Half of it, for vectors beyond
 # a clip do not all point the same way. Set by `answers.py`.
 ROW_BIAS = 0.5
-# The same where the range of residuals is, for their mean: its rises make up for most of it. Set by `answers.py`.
+# The same where the range of residuals for their mean is chosen: its rises make up for most of it. Set by `answers.py`.
 LEVEL_BIAS = 0.5
-# All of it for the mean response of counts and costs, of which both sides of the clip are above 0. Set by `counts.py`.
-RESPONSE_BIAS = 1.0
+# All of it for the mean of counts, and of their residuals: those beyond the clip are on one side. Set by `counts.py`.
+COUNTS_BIAS = 1.0
 # The residuals' scale is looked for again within a factor of 4 of the last one, in steps of 2 %.
 SCALE_AGAIN = (0.25, 4.0, 141)
