@@ -137,6 +137,8 @@ TAIL_SHARE, TAIL_DEVIATIONS = 0.005, 12
 # such windows, of which noise alone fills one in 20,000 histograms. Of 27,000 people whose drinks are counted, 238 have
 # the code 99: they are 8 standard deviations in a window of two bins, and 3.4 in one of twelve.
 FAR_WINDOWS, FAR_DEVIATIONS = (1, 2, 4, 8, 12), 5.0
+# The same in octaves: equal values are in one, or on both sides of an edge.
+FAR_OCTAVES = (1, 2)
 # Bins that it is fitted to: a factor of 14 in the norm. Of octaves as many as reach about as far. Fewer bins have less
 # noise together, and a mean residual needs no more than the size of its tail. Set by `answers.py --part level`.
 TAIL_BINS, TAIL_OCTAVES = 12, 4

@@ -81,17 +81,17 @@ ANY_TAILS = Tails()
 class Bins:
     """How a histogram tells a tail: the bins that it is fitted to, and widths of windows that tell of equal values.
 
-    Equal values may lie far out, beyond a gap: the fit then starts there.
+    Equal values may lie far out: the fit then starts there. With `rising` they are told by a window with more records
+    than the one before it: where a tail falls, a fit that starts with few records starts where noise makes them more.
     """
 
     tail: int
     far: tuple[int, ...]
+    rising: bool = False
 
 
 FINE = Bins(c.TAIL_BINS, c.FAR_WINDOWS)
-# A fit that starts where few records are seen starts where noise makes them more. One number is read here, whose clip
-# can be far out: the fit starts where many are.
-OCTAVES = Bins(c.TAIL_OCTAVES, ())
+OCTAVES = Bins(c.TAIL_OCTAVES, c.FAR_OCTAVES, rising=True)
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,9 @@ def _threshold(counts: NDArray[np.float64], needed: float, noise: float, bins: B
     start = closest
     for width in bins.far:
         surely = c.FAR_DEVIATIONS * noise * np.sqrt(width)
-        far = np.flatnonzero(_window_sums(counts, width) >= surely)
+        sums = _window_sums(counts, width)
+        before = np.append(np.zeros(width), np.maximum(sums[:-width], 0.0)) if bins.rising else 0.0
+        far = np.flatnonzero(sums - before >= surely)
         if len(far) and far[-1] > start:
             start, needed = int(far[-1]), min(needed, surely)
     return closest, start, needed

@@ -235,7 +235,7 @@ class LevelStep:
         level = float(concluded.effects[0]) + mean_of_effects(state) + offset
         distance = max(concluded.distance, abs(level))
         if step is not None and step.settled:
-            distance = max(distance, clip.below.bound / c.REACH, clip.above.bound / c.REACH)
+            distance = max(distance, clip.below.most / c.REACH, clip.above.most / c.REACH)
         return replace(state, conclusion=replace(concluded, offset=offset, distance=distance))
 
 
