@@ -136,8 +136,8 @@ def _of_scores(effects):
             0.0,
         ),
         "mean score, rising": (scores.clipped_sums, score, 2.3, 1.15, 0.7),
-        "scores with their signs": (scores.score_counts, one, POINTS),
-        "mean residual": (scores.ranged_sums, one, (0.4, np.inf, 0.0), (2.3, 1.15, 0.7), 1.8),
+        "signed scores": (scores.score_counts, one, POINTS),
+        "mean residual": (scores.ranged_sums, one, (0.4, np.inf, 0.0), (2.3, 1.15, 0.7), 3.2),
         "score moments": (scores.second_moment_sums, score, 2.3),
         "row moments": (scores.second_moment_sums, slope, 1.1),
     }
@@ -328,7 +328,7 @@ def _kind(name):
         return "scores"
     if name in ("Gram matrix", "Jacobian", "variance", "score moments", "row moments"):
         return "matrices"
-    counted = ("residual counts", "sizes", "column", "slopes", "norms")
+    counted = ("residual counts", "sizes", "column", "slopes", "norms", "signed")
     return "counts" if name.startswith(counted) else "vectors"
 
 
