@@ -18,6 +18,8 @@ STEPS = [
 OF_SCORES = [
     (scores, "norm_counts", SCORES),
     (scores, "clipped_sums", SCORES),
+    (scores, "score_counts", SCORES),
+    (scores, "ranged_sums", SCORES),
     (scores, "second_moment_sums", SCORES),
 ]
 

@@ -14,6 +14,7 @@ TERMS = {
                          np.array([0.2, 0.5, -0.3]), tau=1.2)
     for factor in ("score", "slope", "row")
 }  # fmt: skip
+ONE = scores.Terms("score", np.eye(1), (0,), 0.1, np.array([0.2, 0.5, -0.3]))
 MODEL = (0.1, np.array([0.2, 0.5, -0.3]))
 WEIGHTED = replace(TERMS["score"], long_rows=scores.LongRows(TERMS["row"].matrix, 0.9))
 # Each query with its public numbers, and the largest l2 norm of a person's term in levels (None for counts).
@@ -35,6 +36,8 @@ QUERIES = [
     (scores.norm_counts, (WEIGHTED, np.array([0.5, 1.0, 4.0, np.inf])), None),
     (scores.clipped_sums, (TERMS["score"], 1.5, 0.7, 0.4), VECTOR_LEVELS),
     (scores.clipped_sums, (WEIGHTED, 1.5, 0.7, 0.4), VECTOR_LEVELS),
+    (scores.score_counts, (ONE, np.array([-1.0, 0.0, 2.0, np.inf])), None),
+    (scores.ranged_sums, (ONE, (0.3, np.inf, 0.0), (1.5, 0.7, 0.4), 1.9), VECTOR_LEVELS),
     (scores.second_moment_sums, (WEIGHTED, 1.5), GRAM_LEVELS**2),
     (scores.second_moment_sums, (TERMS["score"], 1.5), GRAM_LEVELS**2),
     (scores.second_moment_sums, (TERMS["slope"], 1.5), GRAM_LEVELS**2),

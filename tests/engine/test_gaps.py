@@ -123,6 +123,7 @@ def _of_scores(effects):
     matrix = np.eye(k) + np.linspace(-0.3, 0.4, k * k).reshape(k, k)
     score = scores.Terms("score", matrix, range(k), 0.2, effects)
     slope = scores.Terms("slope", matrix, range(k), 0.2, effects, 0.8)
+    one = scores.Terms("score", np.eye(1), (0,), 0.2, effects)
     return {
         "norms": (scores.norm_counts, score, POINTS),
         "norms of rows": (scores.norm_counts, slope, POINTS),
@@ -135,6 +136,8 @@ def _of_scores(effects):
             0.0,
         ),
         "mean score, rising": (scores.clipped_sums, score, 2.3, 1.15, 0.7),
+        "signed scores": (scores.score_counts, one, POINTS),
+        "mean residual": (scores.ranged_sums, one, (0.4, np.inf, 0.0), (2.3, 1.15, 0.7), 3.2),
         "score moments": (scores.second_moment_sums, score, 2.3),
         "row moments": (scores.second_moment_sums, slope, 1.1),
     }
@@ -325,7 +328,7 @@ def _kind(name):
         return "scores"
     if name in ("Gram matrix", "Jacobian", "variance", "score moments", "row moments"):
         return "matrices"
-    counted = ("residual counts", "sizes", "column", "slopes", "norms")
+    counted = ("residual counts", "sizes", "column", "slopes", "norms", "signed")
     return "counts" if name.startswith(counted) else "vectors"
 
 

@@ -18,6 +18,7 @@ from dpsparse.engine.vector_sums import GRAM_LEVELS, VECTOR_LEVELS
 
 ANY = st.one_of(st.sampled_from([0.0, -1.0, 1.0, 5e-324, 1e300, -1e300, np.inf, -np.inf, np.nan]), st.floats())
 EFFECTS, CENTER = np.array([0.7, -1.1]), 2.5
+ONE = scores.Terms("score", np.eye(1), (0,), CENTER, EFFECTS)
 
 
 def means(predictors):
@@ -66,6 +67,8 @@ QUERIES = {
         (scores.clipped_sums, scores.Terms("score", np.eye(2), (0, 1), CENTER, EFFECTS), 4.0, 2.0, 0.5),
         VECTOR_LEVELS,
     ),
+    "residuals": ((scores.score_counts, ONE, np.array([-1.0, 0.0, 2.0, np.inf])), np.sqrt(4)),
+    "mean residual": ((scores.ranged_sums, ONE, (0.9, np.inf, 0.0), (4.0, 2.0, 0.5), 5.0), VECTOR_LEVELS),
     "slope": (
         (scores.second_moment_sums, scores.Terms("slope", np.eye(2), (0, 1), CENTER, EFFECTS), 2.0),
         GRAM_LEVELS**2,

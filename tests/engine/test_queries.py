@@ -26,6 +26,7 @@ TERMS = {
     name: scores.Terms(factor, np.array([[1.3, -0.4], [0.2, 0.9]]), [0, 1], CENTER, EFFECTS, tau)
     for name, factor, tau in (("score", "score", np.inf), ("cut", "score", TAU), ("slope", "slope", TAU))
 }
+TERMS["one"] = scores.Terms("score", np.eye(1), [0], CENTER, EFFECTS)
 TERMS["weighted"] = replace(TERMS["score"], long_rows=scores.LongRows(TERMS["cut"].matrix.T, 0.8))
 HOSTILE = [0.0, -0.0, 1.0, -1.0, 0.5, 2.5, -7.0, 5e-324, 1e-300, 1e160, 1e300, -1e300, np.inf, -np.inf, np.nan]
 
@@ -47,13 +48,15 @@ QUERIES = {
     "weighted_norm_counts": (scores.norm_counts, TERMS["weighted"], THRESHOLDS),
     "weighted_sums": (scores.clipped_sums, TERMS["weighted"], OUTER, np.inf, 0.0),
     "rising_sums": (scores.clipped_sums, TERMS["score"], OUTER, OUTER / 2, 2.0),
+    "score_counts": (scores.score_counts, TERMS["one"], THRESHOLDS),
+    "ranged_sums": (scores.ranged_sums, TERMS["one"], (INNER, np.inf, 0.0), (OUTER, OUTER / 2, 2.0), 2 * OUTER),
     "score_moments": (scores.second_moment_sums, TERMS["score"], OUTER),
     "slope_moments": (scores.second_moment_sums, TERMS["slope"], INNER),
 }
 # What a record may add at most, in the integers' own units, by the norm that the sensitivity rests on.
 BOUNDS = {
     **dict.fromkeys(["product_sums", "spread_sums", "mean_sums", "gain_sums"], VECTOR_LEVELS),
-    **dict.fromkeys(["calibration_sums", "gradient_sums", "clipped_sums", "rising_sums"], VECTOR_LEVELS),
+    **dict.fromkeys(["calibration_sums", "gradient_sums", "clipped_sums", "rising_sums", "ranged_sums"], VECTOR_LEVELS),
     **dict.fromkeys(["gram_sums", "jacobian_sums", "variance_sums"], GRAM_LEVELS**2),
     **dict.fromkeys(["score_moments", "slope_moments"], GRAM_LEVELS**2),
 }
@@ -206,7 +209,10 @@ def test_nothing_is_learned_of_a_missing_value():
     assert not evaluated("calibration_sums", nothing).any()
     assert not flat(evaluated("gradient_sums", nothing)).any()
     assert not evaluated("jacobian_sums", nothing).any()
-    for name in ("norm_counts", "clipped_sums", "rising_sums", "score_moments", "slope_moments"):
+    for name in (
+        *("norm_counts", "score_counts", "clipped_sums", "rising_sums", "ranged_sums"),
+        *("score_moments", "slope_moments"),
+    ):
         assert not evaluated(name, nothing).any()
         # A blank record, whatever its features are.
         assert not evaluated(name, records_of([np.nan], [1.0], [2.0])).any()

@@ -10,9 +10,18 @@ from dpsparse.data.as_table import as_table
 from dpsparse.engine.config import configured
 from dpsparse.engine.people import MOST_ROWS, People
 from dpsparse.engine.queries import Column, Records
-from dpsparse.engine.scores import LongRows, Terms, clipped_sums, norm_counts, second_moment_sums
+from dpsparse.engine.scores import (
+    LongRows,
+    Terms,
+    clipped_sums,
+    norm_counts,
+    ranged_sums,
+    score_counts,
+    second_moment_sums,
+)
 from dpsparse.engine.threads import threads
 from dpsparse.engine.vector_sums import GRAM_LEVELS, VECTOR_LEVELS
+from dpsparse.inference.ranges import Range
 from dpsparse.inference.tails import Clip
 
 N, CENTER, EFFECTS, TAU = 2_001, 0.2, np.array([0.3, -0.8, 0.5]), 1.1
@@ -69,6 +78,19 @@ def test_they_are_numpys(table, kind):
     np.testing.assert_allclose(moments, inside.T @ inside, atol=3 * N * 1.7**2 / GRAM_LEVELS)
 
 
+def test_scores_on_one_column_keep_their_signs(table):
+    (y, X), records = table, records_of(*table)
+    terms = Terms("score", np.eye(1), (0,), CENTER, EFFECTS)
+    residuals = y - CENTER - X @ EFFECTS
+    thresholds = np.append(-EDGES[-2::-1], EDGES)
+    assert score_counts(records, terms, thresholds).tolist() == [(residuals <= each).sum() for each in thresholds]
+    for below, above in ((Clip(0.6), Clip(9.0, 4.5, 0.8)), (Clip(1e9), Clip(1e9)), (Clip(3.0, 1.5, 2.0), Clip(0.2))):
+        unit = (below.most + above.most) / 2
+        sides = [(each.bound, each.start, each.rise) for each in (below, above)]
+        (total,) = ranged_sums(records, terms, *sides, unit) * unit / VECTOR_LEVELS
+        assert total == pytest.approx(Range(below, above).of(residuals).sum(), abs=N * unit / VECTOR_LEVELS)
+
+
 def test_every_record_with_a_response_is_in_one_bin():
     hostile = [0.0, 5e-324, 1.0, -1e300, 1.7e308, np.inf, -np.inf, np.nan]
     y, x = (each.ravel() for each in np.meshgrid(hostile, hostile))
@@ -108,11 +130,14 @@ def test_blocks_threads_and_storages_give_the_same_bits(table, kind):
     y, X = table[0], table[1][:, 1:]
     y[::17] = np.nan
     terms = terms_of(kind)
+    one = replace(terms, matrix=np.eye(1), positions=(2,), long_rows=None)
     asked = (
         (norm_counts, terms, EDGES),
         (clipped_sums, terms, 1.7, np.inf, 0.0),
         (clipped_sums, terms, 1.7, 0.85, 0.6),
         (second_moment_sums, terms, 1.7),
+        (score_counts, one, EDGES),
+        (ranged_sums, one, (0.4, np.inf, 0.0), (1.7, 0.85, 0.6), 1.3),
     )
     found = []
     for store, records, compiled, count in (

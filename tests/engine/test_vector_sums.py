@@ -68,6 +68,7 @@ def test_gram_sums_are_sums_of_outer_products_of_integers():
 
 
 SCORES = scores.Terms("score", np.array([[1.3, -0.4], [0.2, 0.9]]), [0, 1], 0.1, [0.7, -1.1])
+ONE = scores.Terms("score", np.eye(1), [0], 0.1, [0.7, -1.1])
 QUERIES = (
     (queries.residual_counts, 0.1, [0.7, -1.1], np.linspace(-3, 3, 50)),
     (queries.residual_counts, 0.1, [0.7, -1.1], np.linspace(0, 3, 50), True),
@@ -84,6 +85,8 @@ QUERIES = (
     (queries.variance_sums, 0.1, [0.7, -1.1], 0.8, [0, 1], 1.2, 1.4),
     (scores.norm_counts, SCORES, np.linspace(0, 3, 50)),
     (scores.clipped_sums, SCORES, 1.9, 0.95, 1.4),
+    (scores.score_counts, ONE, np.linspace(-3, 3, 50)),
+    (scores.ranged_sums, ONE, (0.4, np.inf, 0.0), (1.9, 0.95, 1.4), 1.8),
     (scores.second_moment_sums, SCORES, 1.2),
 )
 

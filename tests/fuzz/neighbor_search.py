@@ -143,6 +143,26 @@ def _mean_score(view, rise=0.0, size=2, weighted=False):
     return view.ask(scores.clipped_sums, terms, bound, bound / 2 if rise else np.inf, rise)
 
 
+def _signed_scores(view):
+    """A histogram of both signs, as `steps.mean_residual` asks for it."""
+    terms = _terms(view, "score", 1)
+    return np.diff(view.ask(scores.score_counts, terms, np.append(view.public.grid, np.inf)), prepend=0)
+
+
+def _mean_residual(adjacency, rise=0.0):
+    """Of one column, clipped apart on either side; the unit is that of the relation."""
+
+    def of(view):
+        below, above = view.public.clip, view.public.bound
+        width = float(sensitivity.half_width(below, above * (1 + rise / 2), adjacency))
+        sides = (below, np.inf, 0.0), (above, above / 2, rise)
+        return view.ask(scores.ranged_sums, _terms(view, "score", 1), *sides, width)
+
+    # Of the other relation it says nothing.
+    declared = {adjacency: sensitivity.interval_sum(VECTOR_LEVELS, adjacency)}
+    return Statistic(of, lambda asked: declared.get(asked, 2 * VECTOR_LEVELS * 2))
+
+
 def _moments(factor, size):
     def of(view):
         return view.ask(
@@ -238,6 +258,10 @@ STATISTICS = {
     "a mean score of which long rows weigh less": Statistic(lambda v: _mean_score(v, weighted=True), _vector, 2),
     "a mean score that rises": Statistic(lambda v: _mean_score(v, rise=2.0), _vector, 2),
     "a mean of one column": Statistic(lambda v: _mean_score(v, rise=0.7, size=1), _vector, 2),
+    "scores with their signs": Statistic(_signed_scores, lambda adjacency: sensitivity.histograms(1, adjacency), 2),
+    "a mean residual": _mean_residual("replace-one"),
+    "a mean residual that rises": _mean_residual("replace-one", rise=2.0),
+    "a mean residual, blanked": _mean_residual("zero-out-one", rise=0.7),
     "second moments of scores": _moments("score", 2),
     "second moments of rows": _moments("slope", 2),
     "a second moment of one column": _moments("slope", 1),

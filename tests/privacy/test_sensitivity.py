@@ -11,7 +11,7 @@ from dpsparse.algorithms.pursuit.grids import Tally
 from dpsparse.data.as_table import as_table
 from dpsparse.engine import queries
 from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer, weight_levels
-from dpsparse.engine.vector_sums import VECTOR_LEVELS, counts_at_most
+from dpsparse.engine.vector_sums import VECTOR_LEVELS, counts_at_most, interval_sums
 from dpsparse.privacy import sensitivity
 from dpsparse.privacy.protection import ADJACENCIES
 
@@ -122,6 +122,27 @@ def test_norm_bounded_sums_and_gram_matrices(adjacency, size):
         assert (change**2).sum() <= sensitivity.gram(norm_bound, adjacency, size) ** 2 * slack
 
     check()
+
+
+@given(st.lists(value, min_size=1, max_size=4), value, st.integers(0, 3), *[st.floats(0, 1e160)] * 2)
+def test_sums_of_numbers_in_an_interval_move_by_no_more_than_declared(values, replacement, i, below, above):
+    for adjacency, other in (("replace-one", replacement), ("zero-out-one", np.nan)):
+        first = np.clip(np.array(values), -below, above)
+        second = first.copy()
+        second[i % len(first)] = other
+        unit = max(sensitivity.half_width(below, above, adjacency), 1e-300)
+        (one,), (two,) = (interval_sums(each, below, above, unit) for each in (first, second))
+        assert abs(int(one) - int(two)) <= sensitivity.interval_sum(VECTOR_LEVELS, adjacency)
+
+
+def test_ends_of_an_interval_reach_the_bound():
+    for below, above in ((0.0, 3.0), (1.0, 3.0), (7.0, 0.5)):
+        for adjacency in ADJACENCIES:
+            unit = sensitivity.half_width(below, above, adjacency)
+            sums = [int(interval_sums(np.array([end]), below, above, unit)[0]) for end in (-9.0, 0.0, 9.0)]
+            most = sums[2] - sums[0] if adjacency == "replace-one" else max(map(abs, sums))
+            declared = sensitivity.interval_sum(VECTOR_LEVELS, adjacency)
+            assert declared - 3 <= most <= declared
 
 
 def test_norm_and_gram_bounds_are_reached():
@@ -260,6 +281,8 @@ BOUNDS = {
     "located_utility": (),
     "split_utility": (),
     "bounded_norm_sum": (3.0,),
+    "interval_sum": (3.0,),
+    "half_width": (1.0, 3.0),
     "gram": (3.0,),
 }
 

@@ -28,6 +28,8 @@ from dpsparse.engine.people import Held
 from dpsparse.engine.queries import Records, Thresholds
 
 Factor: TypeAlias = Literal["score", "slope", "row"]
+# A clip of sizes: the bound, from where they rise faster, and by how much.
+Side: TypeAlias = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
@@ -84,14 +86,49 @@ def norm_counts(records: Records, terms: Terms, thresholds: Thresholds) -> NDArr
     return vector_sums.counts_at_most(np.where(all_blank, np.nan, norms), thresholds)
 
 
+def score_counts(records: Records, terms: Terms, thresholds: Thresholds) -> NDArray[np.int64]:
+    """For each of some rising thresholds how many scores on one column are at or below it; with their signs.
+
+    A person counts once, as in `norm_counts`.
+    """
+    vectors, blank = _vectors(records, terms)
+    (scores,), people = _person_scores(vectors, records, terms), records.people
+    if people is None:
+        return records.counts_at_most(module_of(scores).where(blank, like(np.nan, scores), scores), thresholds)
+    all_blank = people.sums(as_float64(blank)) == people.sizes
+    return vector_sums.counts_at_most(np.where(all_blank, np.nan, scores), thresholds)
+
+
 def clipped_sums(records: Records, terms: Terms, bound: float, start: float, rise: float) -> NDArray[np.int64]:
     """Sums of the vectors, their norms clipped: a norm u becomes min(u, bound) + rise (min(u, bound) - start)_+."""
     vectors = _person_scores(_vectors(records, terms)[0], records, terms)
     norms = vector_sums.norms(vectors)
-    inside = norms.clip(None, bound)
     with np.errstate(all="ignore"):
-        factor = quotient(inside + (inside - start).clip(0.0, None) * rise, norms)
-    return vector_sums.vector_sums(vectors, factor, bound + max(bound - start, 0.0) * rise)
+        factor = quotient(_clipped(norms, bound, start, rise), norms)
+    return vector_sums.vector_sums(vectors, factor, _most(bound, start, rise))
+
+
+def ranged_sums(records: Records, terms: Terms, below: Side, above: Side, unit: float) -> NDArray[np.int64]:
+    """The sum of scores on one column, their sizes clipped apart below 0 and above it.
+
+    Each side is a bound, a start and a rise, as in `clipped_sums`. `unit` has the levels of a norm bound, and no bound
+    needs to be so small: see `sensitivity.interval_sum`.
+    """
+    (scores,) = _person_scores(_vectors(records, terms)[0], records, terms)
+    with np.errstate(all="ignore"):
+        values = _clipped(scores.clip(0.0, None), *above) - _clipped((-scores).clip(0.0, None), *below)
+    return vector_sums.interval_sums(values, _most(*below), _most(*above), unit)
+
+
+def _clipped(sizes: Array, bound: float, start: float, rise: float) -> Array:
+    """Sizes up to `start`, then faster by `rise` up to `bound`, and constant beyond."""
+    inside = sizes.clip(None, bound)
+    return inside + (inside - start).clip(0.0, None) * rise
+
+
+def _most(bound: float, start: float, rise: float) -> float:
+    """The largest of them."""
+    return bound + max(bound - start, 0.0) * rise
 
 
 def second_moment_sums(records: Records, terms: Terms, bound: float) -> NDArray[np.int64]:

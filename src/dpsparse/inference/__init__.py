@@ -11,6 +11,7 @@ released numbers and public ones. Read in this order:
 - `scores_together`: effects from several mean scores, each at effects of its own;
 - `spread`: effects averaged over all that their common spread may be;
 - `tails`: the law of norms from a noisy histogram, the clip that costs least, and what it leaves out;
+- `ranges`: the same of numbers of either sign, whose two tails are clipped apart;
 - `one_step`, `bounded_step`: the step to the estimator that an estimand names, its covariance and its bias;
 - `reliability`: whose standard error can be relied on;
 - `intervals`, `bias_aware`: intervals and p-values of single effects;

@@ -132,13 +132,16 @@ RELINEARIZED = 5
 
 # The fitted law of a tail stands for a histogram from the highest norm on beyond which this share of the records lies,
 # within the next bins, and as many as this many standard deviations of a count's noise. Set by `answers.py`.
-TAIL_SHARE, TAIL_DEVIATIONS, TAIL_WINDOW = 0.005, 12, 12
+TAIL_SHARE, TAIL_DEVIATIONS = 0.005, 12
 # Beyond a gap it takes this many standard deviations of a window's noise, in a window of any of these widths: some 150
 # such windows, of which noise alone fills one in 20,000 histograms. Of 27,000 people whose drinks are counted, 238 have
 # the code 99: they are 8 standard deviations in a window of two bins, and 3.4 in one of twelve.
 FAR_WINDOWS, FAR_DEVIATIONS = (1, 2, 4, 8, 12), 5.0
-# Bins that it is fitted to: a factor of 14 in the norm.
-TAIL_BINS = 12
+# The same in octaves: equal values are in one, or on both sides of an edge.
+FAR_OCTAVES = (1, 2)
+# Bins that it is fitted to: a factor of 14 in the norm. Of octaves as many as reach about as far. Fewer bins have less
+# noise together, and a mean residual needs no more than the size of its tail. Set by `answers.py --part level`.
+TAIL_BINS, TAIL_OCTAVES = 12, 4
 # The tail index a: above 1, or there is no mean; a lognormal prior about 2. Set by `answers.py`.
 LEAST_TAIL_INDEX, MOST_TAIL_INDEX, TYPICAL_TAIL_INDEX, TAIL_INDEX_SPREAD, TAIL_INDICES = 1.2, 10.0, 2.0, 0.6, 22
 # The curvature q, with exponential priors on either side of 0; below it the tail grows heavier outward, as that of a

@@ -78,6 +78,23 @@ ANY_TAILS = Tails()
 
 
 @dataclass(frozen=True)
+class Bins:
+    """How a histogram tells a tail: the bins that it is fitted to, and widths of windows that tell of equal values.
+
+    Equal values may lie far out: the fit then starts there. With `rising` they are told by a window with more records
+    than the one before it: where a tail falls, a fit that starts with few records starts where noise makes them more.
+    """
+
+    tail: int
+    far: tuple[int, ...]
+    rising: bool = False
+
+
+FINE = Bins(c.TAIL_BINS, c.FAR_WINDOWS)
+OCTAVES = Bins(c.TAIL_OCTAVES, c.FAR_OCTAVES, rising=True)
+
+
+@dataclass(frozen=True)
 class Norms:
     """A law of norms: records at some rising norms, of which there are `n_records`.
 
@@ -99,16 +116,18 @@ class Norms:
         noise: float,
         n_records: float,
         typical: float = c.TYPICAL_TAIL_INDEX,
+        bins: Bins = FINE,
     ) -> "Norms":
         """From noisy counts between edges in a geometric sequence; the last bin holds all that is above it, too.
 
         `noise` is the standard deviation of a count, and `typical` the index of a typical tail.
         """
-        closest, start, needed = _threshold(counts, max(c.TAIL_SHARE * n_records, c.TAIL_DEVIATIONS * noise), noise)
-        fitted = counts[start : start + c.TAIL_BINS]
+        needed = max(c.TAIL_SHARE * n_records, c.TAIL_DEVIATIONS * noise)
+        closest, start, needed = _threshold(counts, needed, noise, bins)
+        fitted = counts[start : start + bins.tail]
         logs = np.log(edges[start : start + len(fitted) + 1] / edges[start])
         points = np.linspace(0, np.log(c.TAIL_REACH), c.TAIL_POINTS)
-        beyond = _survival(logs, fitted, noise, needed, points, typical)
+        beyond = _survival(logs, fitted, noise, needed, points, typical, bins)
         body = np.sqrt(edges[:start] * edges[1 : start + 1])
         tail = edges[start] * np.exp(points)
         middles = np.append((tail[1:] + tail[:-1]) / 2, tail[-1])
@@ -133,31 +152,34 @@ class Norms:
 
     def best_clip(self, noise: float, bias: float, rising: bool = False, least_noise: float = 0.0) -> Clip:
         """The clip with the least (noise most)^2 + (bias E(norm - bound)_+)^2, and with `least_noise` at the least."""
-        clips = [self.clip_at(bound) if rising else Clip(bound) for bound in self._bounds]
+        clips = [self.clip_at(bound) if rising else Clip(bound) for bound in self.bounds]
         wide = [clip for clip in clips if noise * clip.most >= least_noise] or clips[-1:]
         costs = [(noise * clip.most) ** 2 + (bias * self.beyond(clip.bound)) ** 2 for clip in wide]
         return wide[int(np.argmin(costs))]
 
     @property
-    def _bounds(self) -> NDArray[np.float64]:
+    def bounds(self) -> NDArray[np.float64]:
+        """The norms at which a clip may be."""
         return np.append(self.values[self.closest : -c.TAIL_POINTS], self.values[-c.TAIL_POINTS :: c.TAIL_STRIDE])
 
 
-def _threshold(counts: NDArray[np.float64], needed: float, noise: float) -> tuple[int, int, float]:
+def _threshold(counts: NDArray[np.float64], needed: float, noise: float, bins: Bins) -> tuple[int, int, float]:
     """Two bins, and how many records the second has with the next ones at least.
 
     The first is the highest one with `needed` records in it and the next ones, looked for from where most records are.
     The second may lie further out: it takes as many in a window of any width as noise hardly makes anywhere, for equal
     values that lie far out are in one bin, or in a few.
     """
-    sums = _window_sums(counts, c.TAIL_WINDOW)
+    sums = _window_sums(counts, bins.tail)
     mode = int(np.argmax(sums))
     enough = sums[mode:] >= needed
     closest = max(mode - 1 + (len(enough) if enough.all() else int(np.argmin(enough))), 0)
     start = closest
-    for width in c.FAR_WINDOWS:
+    for width in bins.far:
         surely = c.FAR_DEVIATIONS * noise * np.sqrt(width)
-        far = np.flatnonzero(_window_sums(counts, width) >= surely)
+        sums = _window_sums(counts, width)
+        before = np.append(np.zeros(width), np.maximum(sums[:-width], 0.0)) if bins.rising else 0.0
+        far = np.flatnonzero(sums - before >= surely)
         if len(far) and far[-1] > start:
             start, needed = int(far[-1]), min(needed, surely)
     return closest, start, needed
@@ -175,6 +197,7 @@ def _survival(
     needed: float,
     points: NDArray[np.float64],
     typical: float,
+    bins: Bins,
 ) -> NDArray[np.float64]:
     """The posterior mean of the survival function, in records, at some log norms over the threshold."""
     slopes = np.geomspace(c.LEAST_TAIL_INDEX, c.MOST_TAIL_INDEX, c.TAIL_INDICES)
@@ -182,7 +205,7 @@ def _survival(
     falls = (a + q * points[-1] >= c.LEAST_TAIL_INDEX).ravel()
     a, q = a[falls], q[falls]
     shares = -np.diff(np.exp(-a * logs - q * logs**2 / 2), axis=1)
-    sizes = np.full((len(a), 1), max(needed / 2, float(counts[: c.TAIL_WINDOW].sum())))
+    sizes = np.full((len(a), 1), max(needed / 2, float(counts[: bins.tail].sum())))
     for _ in range(c.TAIL_ROUNDS):
         precision = 1 / (noise**2 + sizes * shares)
         fitted = (precision * shares * counts).sum(1, keepdims=True) / (precision * shares**2).sum(1, keepdims=True)

@@ -12,13 +12,14 @@ The engine enforces the bounds: `quantize.rounded` and `quantize.weight_levels` 
 `errors.levels` those of `nonnegative_sums` and, for the sums of an evaluation, of `bounded_norm_sum`: k entries of at
 most H levels have a norm of at most H sqrt k. A `count` adds up comparisons. Scores of records (`engine.scores`) go
 through `integer_vectors` too, whatever becomes of their norms u before: a clip that rises from s on, min(u, T) + q
-(min(u, T) - s)_+, is at most T + q (T - s)_+, the norm that has the levels. Sums of residuals by category
-(`pursuit.steps.category_means`) are scores with one entry for each category and one for none: a record is in one of
-them, so that its vector is as long as its clipped residual, but the proof needs no more than the clip of the norm. A
-record of a raw table is a line of text or a row of cells: its cells' classes and hash buckets are functions of the cell
-alone (`io.cells`), and a malformed line is a null record. Compiled loops (`cpu.numba_kernels`) and GPU kernels
-(`cuda.levels`, `cuda.terms`) do the same, to the same bits. Bounds are in levels, the integer steps of
-`integer_vectors` and `errors.levels`: 2^20 or, for a Gram matrix, 2^11.
+(min(u, T) - s)_+, is at most T + q (T - s)_+, the norm that has the levels. A residual whose sides are clipped in this
+way, each by itself, lies in an interval, and `vector_sums.interval_sums` holds its integer to that of `interval_sum`.
+Sums of residuals by category (`pursuit.steps.category_means`) are scores with one entry for each category and one for
+none: a record is in one of them, so that its vector is as long as its clipped residual, but the proof needs no more
+than the clip of the norm. A record of a raw table is a line of text or a row of cells: its cells' classes and hash
+buckets are functions of the cell alone (`io.cells`), and a malformed line is a null record. Compiled loops
+(`cpu.numba_kernels`) and GPU kernels (`cuda.levels`, `cuda.terms`) do the same, to the same bits. Bounds are in levels,
+the integer steps of `integer_vectors` and `errors.levels`: 2^20 or, for a Gram matrix, 2^11.
 
 Yes/no responses. A link (`engine.links`) makes a residual y - p of a response and of the record's own columns, p looked
 up in a table of public numbers. It is weighted down to a bound W, and a row by its norm (`Terms.row_bound`). No proof
@@ -75,7 +76,8 @@ f has the bound that it needs. It has:
   pair are one person's rows in what follows: A's rows change this one term. Blank rows of A make all of them blank.
 - Vectors (`bounded_norm_sum`, and `gram` of one vector): a person's vectors are added up, the *sum* is clipped to the
   bound of one record, truncated to integers and checked there. A person's term is one vector of norm at most B.
-- Histograms of norms (`scores.norm_counts`): of one norm a person.
+- Numbers in an interval (`interval_sum`): a person's score on one column is clipped as one record's is.
+- Histograms of norms and of residuals (`scores.norm_counts`, `scores.score_counts`): of one number a person.
 - Second moments of rows (`gram` of several vectors): see `gram`.
 - Scores of features (`clipped_sum`): a person's sum, of levels of a feature times levels of weights over their rows, is
   clipped at QW in each coordinate, and truncated (`add_people`): each coordinate of a term lies in [-QW, QW]. The
@@ -89,8 +91,14 @@ missing is null: f is 0, the constant's entry included. No record is left out, s
 """
 
 import math
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpsparse.privacy.protection import Adjacency, check_adjacency
+
+_Numbers = TypeVar("_Numbers", float, NDArray[np.float64])
 
 
 def _replaced(adjacency: Adjacency) -> bool:
@@ -136,10 +144,10 @@ def histograms(columns: int, adjacency: Adjacency) -> float:
 
     The histograms of the classes of C columns' cells (votes for their kinds), of the hash buckets of C columns' text,
     and of the values themselves (`mechanisms.partition`). With C = 1 also the histogram of norms of scores in public
-    bins (`engine.scores.norm_counts`): a norm lies in one bin, since the thresholds rise and the last one is infinite;
-    a residual that overflows to NaN has a vector of 0, and a null record lies in no bin. And the histograms of
-    predicted log odds, and of yes and no by groups of them (`engine.errors`): a record has one prediction and one
-    response, or lies in no cell.
+    bins (`engine.scores.norm_counts`), or of residuals with their signs (`score_counts`): a number lies in one bin,
+    since the thresholds rise and the last one is infinite; a residual that overflows to NaN has a vector of 0, and a
+    null record lies in no bin. And the histograms of predicted log odds, and of yes and no by groups of them
+    (`engine.errors`): a record has one prediction and one response, or lies in no cell.
 
     Proof. In one histogram the term of a record is a unit vector e_j or 0. Replaced: |e_j - e_k|^2 <= 2, reached at
     j != k. Zeroed: |e_j|^2 <= 1. Squares of C histograms add up to 2C, or C.
@@ -244,6 +252,32 @@ def bounded_norm_sum(levels: float, adjacency: Adjacency) -> float:
     toward zero, which shrinks every entry, never rounded to nearest.
     """
     return (2 if _replaced(adjacency) else 1) * levels
+
+
+def interval_sum(levels: float, adjacency: Adjacency) -> float:
+    """Sensitivity of a sum of integers, each within [-l, h], where `half_width(l, h, adjacency)` <= `levels` = B.
+
+    Proof. Replaced: two integers of the interval differ by at most l + h <= 2B, reached at its ends; a null record has
+    0, which lies in it. Zeroed: by at most max(l, h) <= B. The code clips the integers themselves at the largest whole
+    numbers of an interval, `vector_sums.interval_sums`.
+
+    So a number that hardly goes below 0 needs half the noise of one that may be as far on either side. It is not moved
+    to the middle of its interval, which would need the same noise: a mean is a sum over a number of responses that
+    itself is known with noise, which a middle far from 0 would multiply.
+    """
+    return (2 if _replaced(adjacency) else 1) * levels
+
+
+def half_width(below: _Numbers, above: _Numbers, adjacency: Adjacency) -> _Numbers:
+    """The norm bound whose noise a sum of numbers within [-below, above] needs.
+
+    Examples
+    --------
+    >>> from dpsparse.privacy.sensitivity import half_width
+    >>> float(half_width(1.0, 5.0, "replace-one")), float(half_width(1.0, 5.0, "zero-out-one"))
+    (3.0, 5.0)
+    """
+    return (below + above) / 2 if _replaced(adjacency) else np.maximum(below, above)
 
 
 def gram(levels: float, adjacency: Adjacency, dimension: int) -> float:

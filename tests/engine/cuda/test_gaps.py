@@ -66,6 +66,7 @@ def results(rows, constant):
     effects = np.linspace(-0.7, 0.9, k)
     equation = (0.2, effects, 0.8, np.arange(k), 1.1, 2.3)
     score = scores.Terms("score", np.eye(k) + np.linspace(-0.3, 0.4, k * k).reshape(k, k), range(k), 0.2, effects)
+    one = scores.Terms("score", np.eye(1), (0,), 0.2, effects)
     asked = [
         (queries.residual_counts, 0.2, effects, POINTS),
         (queries.residual_counts, 0.2, effects, np.arange(4.0), True),
@@ -83,6 +84,8 @@ def results(rows, constant):
         (scores.norm_counts, score, POINTS),
         (scores.clipped_sums, score, 1.1, np.inf, 0.0),
         (scores.clipped_sums, score, np.float64(2.3), np.float64(1.15), np.float64(0.7)),
+        (scores.score_counts, one, POINTS),
+        (scores.ranged_sums, one, (0.4, np.inf, 0.0), (np.float64(2.3), np.float64(1.15), np.float64(0.7)), 1.8),
         (scores.second_moment_sums, replace(score, factor="slope", tau=np.float64(0.8)), 2.3),
     ]
     found = [session.evaluate(*query) for query in asked]

@@ -74,6 +74,8 @@ WITHOUT_KERNELS = [
     *((scores.clipped_sums, terms, np.float64(2.3), np.inf, 0.0) for terms in SCORES),
     *((scores.clipped_sums, terms, np.float64(2.3), np.float64(1.15), np.float64(0.7)) for terms in SCORES),
     *((scores.second_moment_sums, terms, np.float64(3.1)) for terms in SCORES),
+    (scores.score_counts, SCORES[3], np.append(-NORMS[-2::-1], NORMS)),
+    (scores.ranged_sums, SCORES[3], (np.float64(0.4), np.inf, 0.0), (np.float64(2.3), np.float64(1.15), 0.7), 1.8),
 ]
 
 

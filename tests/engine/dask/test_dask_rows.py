@@ -45,6 +45,7 @@ def results(rows, **options):
     terms = scores.Terms(
         "score", np.array([[1.0, 0.2, -0.3], [0.1, 1.2, 0.0], [-0.4, 0.0, 0.9]]), range(3), 0.2, effects
     )
+    one = scores.Terms("score", np.eye(1), (0,), 0.2, effects)
     return [
         session.scores(0.2, effects, 3.0),
         session.evaluate(queries.residual_counts, 0.2, effects, np.linspace(-1, 1, 30), True),
@@ -56,6 +57,8 @@ def results(rows, **options):
         session.evaluate(
             scores.clipped_sums, replace(terms, long_rows=scores.LongRows(terms.matrix, 1.1)), 3.0, 1.5, 0.8
         ),
+        session.evaluate(scores.score_counts, one, np.linspace(-2, 2, 30)),
+        session.evaluate(scores.ranged_sums, one, (0.4, np.inf, 0.0), (3.0, 1.5, 0.8), 2.3),
         session.evaluate(scores.second_moment_sums, replace(terms, factor="slope", tau=1.5), 2.0),
     ]
 

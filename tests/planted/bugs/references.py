@@ -35,6 +35,66 @@ REFERENCES = (
         },
     ),
     Bug(
+        "a mean residual beyond its range",
+        STEPS,
+        {
+            "engine.vector_sums:interval_sums": [
+                ("steps.clip(-_whole(below * rate), _whole(above * rate))", "steps.clip(-(2.0**40), 2.0**40)")
+            ],
+            "engine.scores:ranged_sums": [("_clipped(scores.clip(0.0, None), *above)", "scores.clip(0.0, None)")],
+        },
+    ),
+    Bug(
+        "the noise of one side of a range",
+        STEPS,
+        {
+            "algorithms.pursuit.steps.mean_residual:MeanResidual.release": [
+                (
+                    "float(sensitivity.half_width(clip.below.most, clip.above.most, at.releases.adjacency))",
+                    "float(sensitivity.half_width(clip.below.most, clip.below.most, at.releases.adjacency))",
+                )
+            ]
+        },
+    ),
+    Bug(
+        "a range that is blanked at the noise of one that is replaced",
+        STEPS,
+        {
+            "privacy.sensitivity:half_width": [
+                (
+                    "if _replaced(adjacency) else np.maximum(below, above)",
+                    "if _replaced(adjacency) else (below + above) / 2",
+                ),
+            ]
+        },
+    ),
+    Bug(
+        "residuals above 0 in units of the largest one of a block",
+        "terms",
+        {
+            "engine.scores:ranged_sums": [
+                (
+                    "return vector_sums.interval_sums(values,",
+                    "return vector_sums.interval_sums(values / abs(values).max(),",
+                )
+            ]
+        },
+    ),
+    Bug(
+        "a residual counted on both sides of 0",
+        STEPS,
+        {
+            "algorithms.pursuit.steps.mean_residual:MeanResidual._range": [
+                ("np.diff(counts, prepend=0)", "(one := np.diff(counts, prepend=0)) + one[::-1]"),
+            ]
+        },
+    ),
+    Bug(
+        "blank records among residuals with their signs",
+        "gaps",
+        {"engine.scores:score_counts": [("module_of(scores).where(blank, like(np.nan, scores), scores)", "scores")]},
+    ),
+    Bug(
         "second moments of vectors of any length",
         STEPS,
         {
@@ -185,8 +245,9 @@ REFERENCES = (
         {
             "algorithms.pursuit.steps.reference:LevelStep.run": [
                 (
-                    "offset = total / math.sqrt(self.facts.rows.mean)",
-                    "offset = np.nanmean(data.records._records.y.clip(-1e9, 1e9)) - state.center",
+                    "offset, clip = self.level.release(at, state.residual_scale, self.facts.rows.mean)",
+                    "_, clip = self.level.release(at, state.residual_scale, self.facts.rows.mean)\n"
+                    "    offset = float(np.nanmean(data.records._records.y.clip(-1e9, 1e9)) - state.center)",
                 )
             ]
         },

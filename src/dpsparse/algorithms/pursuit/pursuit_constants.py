@@ -352,12 +352,17 @@ MOST_COLUMNS = 24
 BIN_RATIO, LOWEST_BIN, HIGHEST_BIN = 1.25, -16, 44
 NORM_BINS: NDArray[np.float64] = np.power(BIN_RATIO, np.arange(LOWEST_BIN, HIGHEST_BIN + 1))
 MOST_BINS = len(NORM_BINS) - 1
+# Residuals are counted in octaves of their size, apart above 0 and below it: from a thirtieth to 16,000 scales.
+LOWEST_OCTAVE, HIGHEST_OCTAVE = -5, 14
+OCTAVES: NDArray[np.float64] = np.power(2.0, np.arange(LOWEST_OCTAVE, HIGHEST_OCTAVE + 1))
 # Rough second moments are of rows clipped at this many times their typical squared norm.
 ROUGH_ROWS = 2
 # How much what a clip leaves out counts against noise where the clip of rows is chosen. Half of it, for vectors beyond
 # a clip do not all point the same way. Set by `answers.py`.
 ROW_BIAS = 0.5
-# All of it for the mean residual: where responses are skewed, those beyond are on one side. Set by `answers.py`.
-LEVEL_BIAS = 1.0
+# The same where the range of residuals for their mean is chosen: its rises make up for most of it. Set by `answers.py`.
+LEVEL_BIAS = 0.5
+# All of it for the mean of counts, and of their residuals: those beyond the clip are on one side. Set by `counts.py`.
+COUNTS_BIAS = 1.0
 # The residuals' scale is looked for again within a factor of 4 of the last one, in steps of 2 %.
 SCALE_AGAIN = (0.25, 4.0, 141)

@@ -17,6 +17,10 @@ def _clips_residuals(facts: PublicFacts) -> bool:
     return facts.family.estimand is not None and math.isfinite(facts.family.estimand.tuning)
 
 
+def _are_ratios(facts: PublicFacts) -> bool:
+    return facts.family.scaled is None
+
+
 def _are_amounts(facts: PublicFacts) -> bool:
     return facts.amounts
 
@@ -72,16 +76,21 @@ MEAN_SCORE = Price(
     (
         Case("typical effects", _clips_residuals, Fixed(0.64)),
         Case("amounts, whose level is released apart", _are_amounts, Fixed(0.67)),
-        Case("effects on the mean", always, Fixed(0.49)),
+        Case("ratios of means", _are_ratios, Fixed(0.49)),
+        Case("effects on the mean", always, Fixed(0.51)),
     ),
     "The step itself: all precision comes from here.",
     "answers.py",
 )
-RESIDUAL_SIZES = of_reference(
+RESIDUAL_SIZES = Price(
     "residual sizes",
-    0.06,
+    "once",
+    (
+        Case("ratios of means", _are_ratios, Fixed(0.06)),
+        Case("effects on the mean, with an intercept", always, Fixed(0.04)),
+    ),
     "Where to clip residuals for their mean, and how much to make up for.",
-    "effects on the mean, with an intercept",
+    "answers.py",
 )
 MEAN_RESIDUAL = of_reference(
     "mean residual", 0.12, "Predictions that are right on average.", "effects on the mean, with an intercept"

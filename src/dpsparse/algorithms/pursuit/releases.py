@@ -174,6 +174,15 @@ class Releases:
         unit = bound / VECTOR_LEVELS / (n_records or self.n_responses)
         return np.asarray(noisy.values * unit), float(noisy.scale[0] * unit)
 
+    def interval_mean(
+        self, slot: Slot, sums: NDArray[np.int64], half_width: float
+    ) -> tuple[NDArray[np.float64], float]:
+        """A mean over records of numbers in an interval, by `sensitivity.half_width`, and its noise."""
+        change = sensitivity.interval_sum(VECTOR_LEVELS, self.adjacency)
+        noisy = release_vector(self._meter, sums, sensitivity=change, rho=slot.rho, name=slot.name)
+        unit = half_width / VECTOR_LEVELS / self.n_responses
+        return np.asarray(noisy.values * unit), float(noisy.scale[0] * unit)
+
     def fraction(self, slot: Slot, count: int) -> tuple[float, float]:
         """A share of the records, and the standard deviation of its noise."""
         # In steps of 2^-20 records, so that the noise is as fine as that of the vectors.

@@ -60,6 +60,7 @@ def _sums(rows: Any, constant: bool = True) -> dict[str, NDArray[np.int64]]:
     effects = np.linspace(-0.7, 0.9, k)
     equation = (0.2, effects, 0.8, np.arange(k), 0.9, 2.1)
     terms = scores.Terms("score", np.eye(k) + np.linspace(-0.3, 0.4, k * k).reshape(k, k), range(k), 0.2, effects)
+    one = scores.Terms("score", np.eye(1), (0,), 0.2, effects)
     weighted = replace(terms, long_rows=scores.LongRows(terms.matrix, 0.9))
     asked: dict[str, tuple[Any, ...]] = {
         "residual counts": (queries.residual_counts, 0.2, effects, GRID),
@@ -77,6 +78,8 @@ def _sums(rows: Any, constant: bool = True) -> dict[str, NDArray[np.int64]]:
         "norms of scores": (scores.norm_counts, terms, GRID),
         "mean score": (scores.clipped_sums, terms, 1.3, 0.65, 0.8),
         "mean weighted score": (scores.clipped_sums, weighted, 1.3, 0.65, 0.8),
+        "scores with their signs": (scores.score_counts, one, GRID),
+        "mean residual": (scores.ranged_sums, one, (0.4, np.inf, 0.0), (2.1, 1.05, 0.8), 1.67),
         "score moments": (scores.second_moment_sums, terms, 1.3),
         "row moments": (scores.second_moment_sums, replace(terms, factor="slope", tau=0.8), 2.1),
     }

@@ -106,6 +106,7 @@ MATRIX = np.array([[1.3, -0.4, 0.1], [0.2, 0.9, -0.5], [0.0, 0.3, 1.1]])
 SCORES = scores.Terms("score", MATRIX, [0, 2, 3], 0.2, COEF)
 SLOPES = scores.Terms("slope", MATRIX, [0, 2, 3], 0.2, COEF, 0.8)
 WEIGHTED = replace(SCORES, long_rows=scores.LongRows(MATRIX.T, 0.7))
+ONE = scores.Terms("score", np.eye(1), [2], 0.2, COEF)
 NORMS = np.append(np.geomspace(0.1, 1e6, 20), np.inf)
 # Each with its public numbers and, for sums of vectors, the largest norm of a record's integers.
 QUERIES: dict[str, tuple[Callable[..., Any], Any, Any]] = {
@@ -128,6 +129,8 @@ QUERIES: dict[str, tuple[Callable[..., Any], Any, Any]] = {
     "mean score": (scores.clipped_sums, (SCORES, 0.9, np.inf, 0.0), VECTOR_LEVELS),
     "mean weighted score": (scores.clipped_sums, (WEIGHTED, 0.9, np.inf, 0.0), VECTOR_LEVELS),
     "mean score, rising": (scores.clipped_sums, (SCORES, 2.1, 1.05, 2.0), VECTOR_LEVELS),
+    "scores with their signs": (scores.score_counts, (ONE, GRID), None),
+    "mean residual": (scores.ranged_sums, (ONE, (0.4, np.inf, 0.0), (2.1, 1.05, 2.0), 4.2), VECTOR_LEVELS),
     "score moments": (scores.second_moment_sums, (SCORES, 2.1), GRAM_LEVELS**2),
     "weighted score moments": (scores.second_moment_sums, (WEIGHTED, 2.1), GRAM_LEVELS**2),
     "row moments": (scores.second_moment_sums, (SLOPES, 0.9), GRAM_LEVELS**2),

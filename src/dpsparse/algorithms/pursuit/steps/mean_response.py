@@ -102,7 +102,7 @@ class MeanResponseStep:
         counts = data.records.evaluate(queries.response_counts, np.concatenate([[0.0], edges[1:-1], [np.inf]]))
         histogram, noise = releases.histogram(releases.due(self.sizes), np.diff(counts))
         law = Norms.of(edges, histogram, noise, releases.n_responses, self.facts.family.tails.index)
-        clip = law.best_clip(mean_noise(releases, self.mean), c.LEVEL_BIAS, rising=True)
+        clip = law.best_clip(mean_noise(releases, self.mean), c.COUNTS_BIAS, rising=True)
         sums = data.records.evaluate(queries.response_sums, clip.bound, clip.start, clip.rise)
         (mean,), noise = releases.mean(releases.due(self.mean), sums, clip.most)
         # A mean within its noise is taken for that: nothing smaller can be told from 0.

@@ -54,7 +54,7 @@ class RatioLevelStep:
         at = Scores(data, releases, state.center, effects, (0,), math.inf, tails=self.tails)
         terms = at.terms("score", np.eye(1))
         law = at.norms(self.sizes, terms, state.residual_scale)
-        clip = law.best_clip(mean_noise(releases, self.mean), c.LEVEL_BIAS, rising=True)
+        clip = law.best_clip(mean_noise(releases, self.mean), c.COUNTS_BIAS, rising=True)
         (total,), _ = at.mean(self.mean, terms, clip)
         # A person's score is the sum of their residuals over this root.
         mean = total / math.sqrt(self.rows)

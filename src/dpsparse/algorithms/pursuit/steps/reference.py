@@ -17,8 +17,10 @@ from dpsparse.algorithms.pursuit import reference_budget as budget
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.log_odds import evidence_so_far, prior_precision
 from dpsparse.algorithms.pursuit.pursuit_data import Data, counter
-from dpsparse.algorithms.pursuit.releases import Planned, Releases, gram_noise, mean_noise
+from dpsparse.algorithms.pursuit.releases import Planned, Releases, gram_noise
 from dpsparse.algorithms.pursuit.state import State
+from dpsparse.algorithms.pursuit.steps.closing import mean_of_effects
+from dpsparse.algorithms.pursuit.steps.mean_residual import MeanResidual
 from dpsparse.algorithms.pursuit.steps.scored import Scores, planned_of, without_absent
 from dpsparse.algorithms.pursuit.updates import covariance_of, knows_kept, with_reference
 from dpsparse.engine import queries
@@ -210,38 +212,31 @@ class CurvedReferenceStep(ReferenceStep):
 
 @dataclass(frozen=True)
 class LevelStep:
-    """The mean residual: predictions of a mean are right on average.
-
-    A mean is one number, so that its clip can be further out than that of all scores together, and its rise can make up
-    for what is beyond.
-    """
+    """The mean residual: predictions of a mean are right on average."""
 
     facts: PublicFacts
 
     @cached_property
-    def level(self) -> tuple[Planned, Planned]:
-        """The sizes of the residuals, and their mean."""
-        return planned_of(budget.RESIDUAL_SIZES, self.facts), planned_of(budget.MEAN_RESIDUAL, self.facts)
+    def level(self) -> MeanResidual:
+        """The residuals by their size and sign, and their mean."""
+        prices = budget.RESIDUAL_SIZES, budget.MEAN_RESIDUAL
+        return MeanResidual(*(planned_of(price, self.facts) for price in prices))
 
     def planned(self) -> tuple[Planned, ...]:
         """The releases of this step."""
-        return self.level
+        return self.level.sizes, self.level.mean
 
     def run(self, data: Data, releases: Releases, state: State) -> State:
         """Make them, and move the constant."""
-        sizes, mean = self.level
-        at = Scores(data, releases, state.center, state.concluded.effects, (0,), math.inf)
-        terms = at.terms("score", np.eye(1))
-        law = at.norms(sizes, terms, state.residual_scale)
-        clip = law.best_clip(mean_noise(releases, mean), c.LEVEL_BIAS, rising=True)
-        (total,), _ = at.mean(mean, terms, clip)
-        # A person's score is the sum of their residuals over this root.
-        offset = total / math.sqrt(self.facts.rows.mean)
-        distance, step = state.concluded.distance, state.evidence.step
+        concluded, step = state.concluded, state.evidence.step
+        at = Scores(data, releases, state.center, concluded.effects, (0,), math.inf)
+        offset, clip = self.level.release(at, state.residual_scale, self.facts.rows.mean)
+        # A mean may lie beyond most responses, where these are skewed; some predictions lie further out.
+        level = float(concluded.effects[0]) + mean_of_effects(state) + offset
+        distance = max(concluded.distance, abs(level))
         if step is not None and step.settled:
-            # A mean may lie beyond most responses, where these are skewed.
-            distance = max(distance, clip.bound / c.REACH)
-        return replace(state, conclusion=replace(state.concluded, offset=float(offset), distance=distance))
+            distance = max(distance, clip.below.most / c.REACH, clip.above.most / c.REACH)
+        return replace(state, conclusion=replace(concluded, offset=offset, distance=distance))
 
 
 def _start(state: State, facts: PublicFacts) -> NDArray[np.float64]:
