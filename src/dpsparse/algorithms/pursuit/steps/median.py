@@ -30,7 +30,7 @@ class MedianLineStep:
     @cached_property
     def line(self) -> Planned:
         """Mean scores of Huber's line as one of medians, and their derivative."""
-        return Planned("median line", budget.MEDIAN_LINE.of(self.facts))
+        return Planned("median line", budget.MEDIAN_LINE.of(self.facts), numbers=5)
 
     def planned(self) -> tuple[Planned, ...]:
         """The releases of this step."""
