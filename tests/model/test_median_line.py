@@ -15,8 +15,8 @@ from dpsparse.model.remarks import remarks
 N = 40_000
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((N, 3))
-# The median is 3 + x, but the tail above it is the longer the larger x is.
-COST = 3 + X[:, 0] + np.exp(0.8 * X[:, 0]) * (np.exp(RNG.standard_normal(N)) - 1)
+# The larger x is, the longer is the tail above the median.
+COST = np.exp(1 + 0.6 * X[:, 0] + 0.8 * RNG.standard_normal(N))
 MADE = {"sparsity": 1, "epsilon": 1.0, "estimand": "typical", "random_state": 1, **STANDARDIZED}
 
 
@@ -31,7 +31,7 @@ def moved(model, shift, slope):
 
 
 def test_it_turns_to_where_medians_are(fitted):
-    assert fitted.median_slope_ < 0.97
+    assert 0.84 < fitted.median_slope_ < 0.94
     errors = {
         name: np.abs(COST - model.predict(X, "median")).mean()
         for name, model in (
