@@ -54,7 +54,9 @@ QUERIES = {
 # What a record may add at most, in the integers' own units, by the norm that the sensitivity rests on.
 BOUNDS = {
     **dict.fromkeys(["product_sums", "spread_sums", "mean_sums", "gain_sums"], VECTOR_LEVELS),
-    **dict.fromkeys(["calibration_sums", "median_line_sums", "gradient_sums", "clipped_sums", "rising_sums"], VECTOR_LEVELS),
+    **dict.fromkeys(
+        ["calibration_sums", "median_line_sums", "gradient_sums", "clipped_sums", "rising_sums"], VECTOR_LEVELS
+    ),
     **dict.fromkeys(["gram_sums", "jacobian_sums", "variance_sums"], GRAM_LEVELS**2),
     **dict.fromkeys(["score_moments", "slope_moments"], GRAM_LEVELS**2),
 }

@@ -82,7 +82,8 @@ def test_its_price_is_a_part_of_the_calibrations():
     prices = {
         estimand: {
             release.name: release.rho
-            for release in PrivateSparseRegressor(**MADE | {"estimand": estimand}).fit(X[:900], COST[:900])
+            for release in PrivateSparseRegressor(**MADE | {"estimand": estimand})
+            .fit(X[:900], COST[:900])
             .privacy_.releases
         }
         for estimand in ("typical", "mean")
@@ -98,7 +99,9 @@ def test_noise_turns_it_hardly():
         rng = np.random.default_rng(seed)
         rows = rng.standard_normal((400, 3))
         y = rows[:, 0] + rng.standard_normal(400)
-        slopes.append(PrivateSparseRegressor(**MADE | {"random_state": seed, "epsilon": 0.3}).fit(rows, y).median_slope_)
+        slopes.append(
+            PrivateSparseRegressor(**MADE | {"random_state": seed, "epsilon": 0.3}).fit(rows, y).median_slope_
+        )
     assert np.abs(np.array(slopes) - 1).max() < 0.3
     assert np.abs(np.array(slopes) - 1).mean() < 0.1
 
