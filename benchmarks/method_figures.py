@@ -25,7 +25,7 @@ IMAGES = Path(__file__).parents[1] / "docs" / "img"
 PARTS = {
     "response, intercept, range": (
         *("response size", "response centre", "response scale", "gain", "calibration"),
-        *("response range", "residual median"),
+        *("response range", "residual median", "median line"),
     ),
     "selections": ("splits", "level", "pick"),
     "units": ("unit size", "unit spread", "unit tail", "unit centre", "unit mean"),

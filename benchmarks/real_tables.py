@@ -16,6 +16,7 @@ exceed the limit there too.
 
 import json
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -79,7 +80,7 @@ def held_out_errors(X, y, train, test, center, scale, options):
     """Squared error over the mean's, absolute error of predicted medians over the median's, and without the range."""
     model = PrivateSparseRegressor(feature_center=center, feature_scale=scale, **options).fit(X[train], y[train])
     predicted, median = model.predict(X[test]), model.predict(X[test], statistic="median")
-    linear = X[test] @ model.coef_ + model.intercept_ + model.median_shift_
+    linear = replace(model.released_, prediction_range=None).predict(X[test], "median")
     absolute = np.abs(y[test] - np.median(y[train])).mean()
     return (
         ((y[test] - predicted) ** 2).mean() / ((y[test] - y[train].mean()) ** 2).mean(),

@@ -25,6 +25,7 @@ QUERIES = [
     (queries.mean_sums, (1, 0.1, 2.0, 3.0), VECTOR_LEVELS),
     (queries.gain_sums, (*MODEL, 2.0, 0.5), VECTOR_LEVELS),
     (queries.calibration_sums, (*MODEL, 0.1, 2.0, 3.0), VECTOR_LEVELS),
+    (queries.median_line_sums, (*MODEL, 0.1, 2.0, 0.9), VECTOR_LEVELS),
     (queries.mean_residual_sums, (*MODEL, 1.0), VECTOR_LEVELS),
     (queries.gradient_sums, (*MODEL, 1.0, [0, 1, 2], 1.0, 2.0), VECTOR_LEVELS),
     (queries.gram_sums, ([0, 1, 2], 1.0, 2.0), GRAM_LEVELS**2),

@@ -30,7 +30,8 @@ class Line(NamedTuple):
     """A linear model in the units of the data.
 
     `limits` is where the method itself clips its predictions, `median_shift` what it adds to predict a median, where it
-    tells the two apart. Predictions of a mean are `slope` times as far from `constant` as the coefficients say.
+    tells the two apart. Predictions of a mean are `slope` times as far from `constant` as the coefficients say, and
+    those of a median `median_slope` times.
     """
 
     coef: np.ndarray
@@ -39,13 +40,13 @@ class Line(NamedTuple):
     median_shift: float = 0.0
     slope: float = 1.0
     constant: float = 0.0
+    median_slope: float = 1.0
 
     def predict(self, X, median=False):
         """Predictions for the rows of X."""
         line = X @ self.coef + self.intercept
-        if median:
-            return np.clip(line + self.median_shift, *self.limits)
-        return np.clip(self.constant + self.slope * (line - self.constant), *self.limits)
+        slope, shift = (self.median_slope, self.median_shift) if median else (self.slope, 0.0)
+        return np.clip(self.constant + slope * (line - self.constant) + shift, *self.limits)
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,7 @@ def in_raw_units(line, center, scale, response_center, response_scale):
         line.median_shift * response_scale,
         line.slope,
         response_center + response_scale * line.constant,
+        line.median_slope,
     )
 
 

@@ -39,6 +39,7 @@ QUERIES = {
     "mean_sums": (queries.mean_sums, 1, 0.3, 0.7, 2.5),
     "gain_sums": (queries.gain_sums, CENTER, EFFECTS, 4.0, 0.3),
     "calibration_sums": (queries.calibration_sums, CENTER, EFFECTS, -0.2, 1.5, 2.0),
+    "median_line_sums": (queries.median_line_sums, CENTER, EFFECTS, -0.2, 1.5, 0.5),
     "gradient_sums": (queries.gradient_sums, CENTER, EFFECTS, TAU, [0, 1], INNER, OUTER),
     "gram_sums": (queries.gram_sums, [0, 1], INNER, OUTER),
     "jacobian_sums": (queries.jacobian_sums, CENTER, EFFECTS, TAU, [0, 1], INNER, OUTER),
@@ -56,7 +57,8 @@ QUERIES = {
 # What a record may add at most, in the integers' own units, by the norm that the sensitivity rests on.
 BOUNDS = {
     **dict.fromkeys(["product_sums", "spread_sums", "mean_sums", "gain_sums"], VECTOR_LEVELS),
-    **dict.fromkeys(["calibration_sums", "gradient_sums", "clipped_sums", "rising_sums", "ranged_sums"], VECTOR_LEVELS),
+    **dict.fromkeys(["calibration_sums", "median_line_sums", "gradient_sums"], VECTOR_LEVELS),
+    **dict.fromkeys(["clipped_sums", "rising_sums", "ranged_sums"], VECTOR_LEVELS),
     **dict.fromkeys(["gram_sums", "jacobian_sums", "variance_sums"], GRAM_LEVELS**2),
     **dict.fromkeys(["score_moments", "slope_moments"], GRAM_LEVELS**2),
 }
@@ -133,6 +135,8 @@ def test_sums_are_numpys_up_to_a_level_a_record(plain):
     u, q = (np.clip(each, -4, 4) / 4 for each in (plain[0] - CENTER, plain[0] - CENTER - residuals))
     w, p = np.clip(residuals, -2, 2) / 2, np.clip(plain[0] - CENTER - residuals + 0.2, -1.5, 1.5) / 1.5
     line = [w.sum(), (p * w).sum(), p.sum() / 2, (p**2 / 2 - 0.25).sum()]
+    s, i = np.clip(residuals, -0.5, 0.5) / 0.5, np.abs(residuals) < 0.5
+    medians = [s.sum(), (p * s).sum(), (i / 2 - 0.25).sum(), (p * i / 2).sum(), (p**2 * i / 2 - 0.25).sum()]
     near = (np.abs(plain[0] - CENTER) <= 0.3) - 0.5
     products = z[[0, 0, 1]] * z[1]
     products *= np.minimum(1, 1.7 / np.maximum(np.linalg.norm(products, axis=0), 1e-9))
@@ -142,6 +146,7 @@ def test_sums_are_numpys_up_to_a_level_a_record(plain):
         ("mean_sums", [a.sum(), (a**2 - 0.5).sum()], math.sqrt(1.25)),
         ("gain_sums", [(q * u).sum(), (q**2 - 0.5).sum(), near.sum()], math.sqrt(1.5)),
         ("calibration_sums", line, math.sqrt(37) / 4),
+        ("median_line_sums", medians, math.sqrt(19 / 8)),
         ("gradient_sums", (psi * v * z).sum(axis=1), INNER),
     ):
         value = evaluated(name, records)
@@ -207,6 +212,7 @@ def test_nothing_is_learned_of_a_missing_value():
     assert not evaluated("slope_counts", nothing).any()
     assert not evaluated("gain_sums", nothing).any()
     assert not evaluated("calibration_sums", nothing).any()
+    assert not evaluated("median_line_sums", nothing).any()
     assert not flat(evaluated("gradient_sums", nothing)).any()
     assert not evaluated("jacobian_sums", nothing).any()
     for name in (

@@ -79,6 +79,7 @@ QUERIES = (
     (queries.mean_sums, 1, 0.1, 0.7, 2.5),
     (queries.gain_sums, 0.1, [0.7, -1.1], 4.0, 0.3),
     (queries.calibration_sums, 0.1, [0.7, -1.1], -0.2, 1.5, 2.0),
+    (queries.median_line_sums, 0.1, [0.7, -1.1], -0.2, 1.5, 0.9),
     (queries.gradient_sums, 0.1, [0.7, -1.1], 0.8, [0, 1], 1.2, 1.4),
     (queries.gram_sums, [0, 1], 1.2, 1.4),
     (queries.jacobian_sums, 0.1, [0.7, -1.1], 0.8, [0, 1], 1.2, 1.4),

@@ -244,6 +244,13 @@ STATISTICS = {
         _vector,
         2,
     ),
+    "a median line": Statistic(
+        lambda v: v.ask(
+            queries.median_line_sums, v.public.center, v.public.effects, v.public.level, v.public.clip, v.public.bound
+        ),
+        _vector,
+        2,
+    ),
     "products": Statistic(lambda v: v.ask(queries.product_sums, FEATURES, v.public.bound), _vector, 2),
     "a gradient": Statistic(lambda v: v.ask(queries.gradient_sums, *_equation(v))[0], _vector, 2),
     "residuals within tau": Statistic(

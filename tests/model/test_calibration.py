@@ -47,18 +47,19 @@ def line(model, rows):
 def test_predictions_of_a_mean_have_the_slope_of_least_squares(fitted):
     # Robust effects are those of the bulk: a good part of the mean's slope is in the tail.
     assert fitted.coef_[0] < 0.85 * BEST[0]
-    assert fitted.calibration_slope_ * fitted.coef_[0] == pytest.approx(BEST[0], rel=0.15)
+    assert fitted.calibration_slope_ * fitted.coef_[0] == pytest.approx(BEST[0], rel=0.2)
     assert fitted.released_.constant == pytest.approx(COST.mean(), rel=0.1)
     error, without = (np.mean((COST - each) ** 2) for each in (fitted.predict(X), line(fitted, X)))
     assert error < 0.98 * without
 
 
-def test_they_turn_about_the_constant_and_medians_do_not(fitted):
+def test_they_turn_about_the_constant_and_medians_by_a_slope_of_their_own(fitted):
     rows = X[np.abs(X[:, 0]) < 1][:200]
     slope, constant = fitted.calibration_slope_, fitted.released_.constant
     expected = constant + slope * (line(fitted, rows) - constant)
     np.testing.assert_allclose(fitted.predict(rows), expected, rtol=1e-12)
-    np.testing.assert_allclose(fitted.predict(rows, "median"), line(fitted, rows) + fitted.median_shift_, rtol=1e-12)
+    medians = constant + fitted.median_slope_ * (line(fitted, rows) - constant) + fitted.median_shift_
+    np.testing.assert_allclose(fitted.predict(rows, "median"), medians, rtol=1e-12)
 
 
 def test_every_table_has_the_same_predictions(fitted, tmp_path):
@@ -69,7 +70,7 @@ def test_every_table_has_the_same_predictions(fitted, tmp_path):
         for table in (rows.astype(np.float32), sparse.csr_matrix(rows), da.from_array(rows, chunks=20)):
             np.testing.assert_allclose(np.asarray(predictor.predict(table)), expected, rtol=1e-5)
     frame = pd.DataFrame(rows, columns=names)[["a"]]
-    named = PrivateSparseRegressor(sparsity=1, epsilon=2.0, random_state=3, **STANDARDIZED)
+    named = PrivateSparseRegressor(sparsity=1, estimand="typical", epsilon=2.0, random_state=3, **STANDARDIZED)
     named.fit(pd.DataFrame(X, columns=names), COST)
     np.testing.assert_allclose(named.released_.predict(frame), expected, rtol=1e-12)
 

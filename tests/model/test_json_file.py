@@ -140,6 +140,7 @@ MADE_UP = replace(
         level=0.75,
     ),
     median_shift=-0.375,
+    median_slope=0.875,
     calibration_slope=1.625,
     left_out={"d": "hardly varies"},
     responses=ResponseCount(940.5, 20.25, 1_000),
@@ -193,6 +194,7 @@ def test_no_entry_can_be_of_another_type_or_left_out(path, model):
     optional |= {"constant", "response_scale", "spread_explained", "scores", "target_kind", "baselines", "median_shift"}
     # Any feature may have been left out.
     optional |= {
+        "median_slope",
         "calibration_slope",
         "left_out",
         "d",

@@ -43,5 +43,5 @@ def fit(X, y, budget, rng, *, estimand="typical", units_known=True, response_kno
         warnings.simplefilter("ignore")
         model.fit(X, y)
     limits = model.prediction_range_ or Line._field_defaults["limits"]
-    turn = (model.calibration_slope_, model.released_.constant)
+    turn = (model.calibration_slope_, model.released_.constant, model.median_slope_)
     return Line(model.coef_, model.intercept_, limits, model.median_shift_ or 0.0, *turn)

@@ -23,8 +23,8 @@ from dpsparse.engine.threads import slices
 
 Thresholds: TypeAlias = NDArray[np.float64]
 
-# The largest norm of the vectors of `calibration_sums`.
-CALIBRATION_NORM = math.sqrt(37 / 16)
+# The largest norms of the vectors of `calibration_sums` and of `median_line_sums`.
+CALIBRATION_NORM, MEDIAN_LINE_NORM = math.sqrt(37 / 16), math.sqrt(19 / 8)
 
 
 def total(values: Iterable[Any]) -> Any:
@@ -256,6 +256,24 @@ def calibration_sums(
         residuals = quotient(residuals.clip(-width, width), width)
         entries = [residuals, predicted * residuals, predicted / 2, predicted * predicted / 2 - 0.25]
         return bounded_sums(records, entries, CALIBRATION_NORM)
+
+
+def median_line_sums(
+    records: Records, center: float, effects: Effects, level: float, reach: float, width: float
+) -> NDArray[np.int64]:
+    """Sums for a line of medians of residuals along predictions: scores u and q u, and their derivative by the line.
+
+    u and q are as in `calibration_sums`, but that u is nearly a sign where `width` is narrow. The derivative is of i,
+    i q and i q^2, with i = 1 where u is not clipped and 0 elsewhere; they have half the weight, the first and the last
+    less 1/2. The squared norm is at most 1 + 1 + (1/4 + 1 + 1/4) / 4.
+    """
+    with np.errstate(all="ignore"):
+        residuals = records.residuals(center, effects)
+        predicted = quotient((records.y - center - residuals - level).clip(-reach, reach), reach)
+        score, inside = quotient(residuals.clip(-width, width), width), as_float64(abs(residuals) < width)
+        slope = predicted * inside
+        entries = [score, predicted * score, inside / 2 - 0.25, slope / 2, predicted * slope / 2 - 0.25]
+        return bounded_sums(records, entries, MEDIAN_LINE_NORM)
 
 
 def bounded_sums(records: Records, entries: Sequence[Array], bound: float) -> NDArray[np.int64]:

@@ -72,6 +72,7 @@ def set_results(
     at_zero = result.predictions.constant - coef @ (selected.mean[kept] + center / scale)
     estimator.intercept_ = float(at_zero) if estimator.fit_intercept else 0.0
     estimator.median_shift_ = float(result.predictions.median_shift) if estimator.fit_intercept else None
+    estimator.median_slope_ = float(result.predictions.median_slope)
     estimator.calibration_slope_ = float(result.predictions.calibration_slope)
     estimator.prediction_range_ = (
         None if result.predictions.range is None else tuple(map(float, result.predictions.range))
@@ -114,6 +115,7 @@ def set_results(
             response_scale=result.response.scale,
             spread_explained=result.response.spread_explained,
             median_shift=estimator.median_shift_,
+            median_slope=estimator.median_slope_,
             calibration_slope=estimator.calibration_slope_,
             left_out={features[place].name: why for place, why in result.left_out.items()},
             responses=result.response.count,

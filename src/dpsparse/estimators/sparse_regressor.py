@@ -84,7 +84,7 @@ class PrivateSparseRegressor(PursuitEstimator, PrivateLinearRegressor):
         Features selected, in order, and the centre and scale of each by its name or number.
     noise_floor_, explains_ : float, bool
         The smallest significant effect of a typical scaled feature; and whether the features explain anything.
-    prediction_range_, median_shift_, calibration_slope_ : tuple of float, float or None, float
+    prediction_range_, median_shift_, median_slope_, calibration_slope_ : tuple of float, float or None, float, float
         The range to which `predict` clips; by how much a predicted median lies above ``X @ coef_ + intercept_``; and
         how many times as far from the constant predictions of a mean are.
     equation_, privacy_, released_ : object, PrivacyRecord, LinearModel
@@ -193,7 +193,7 @@ class PrivateSparseRegressor(PursuitEstimator, PrivateLinearRegressor):
 
     def _line(self, statistic: str | None = None) -> Any:
         """The same model with the coefficients and the intercept that predict this statistic."""
-        line, factor = copy(self), 1.0 if statistic == "median" else self.calibration_slope_
+        line, factor = copy(self), self.median_slope_ if statistic == "median" else self.calibration_slope_
         line.intercept_, line.coef_ = self.released_.for_statistic(statistic).intercept, self.coef_ * factor
         if self._allow_missing:
             line.missing_coef_ = self.missing_coef_ * factor

@@ -53,6 +53,7 @@ def as_dict(model: LinearModel) -> dict[str, Any]:
         "spread_explained": model.spread_explained,
         "scores": model.scores and asdict(model.scores),
         "median_shift": model.median_shift,
+        "median_slope": model.median_slope,
         "calibration_slope": model.calibration_slope,
         "left_out": dict(model.left_out),
         "responses": model.responses and asdict(model.responses),
@@ -272,6 +273,7 @@ def _how_good(fields: Fields) -> dict[str, Any]:
         "spread_explained": explained,
         "scores": scores and read_scores(scores),
         "median_shift": fields.number("median_shift", None),
+        "median_slope": fields.number("median_slope", 1.0, least=0),
         "calibration_slope": fields.number("calibration_slope", 1.0, least=0),
         "responses": _responses(fields.table("responses", None)),
     }

@@ -92,10 +92,10 @@ class LinearModel(Coefficients, ModelFrames):
     scores : Scores, OutcomeScores or None
         How well it predicts records that were held out from its fit; None where none were.
     median_shift : float or None
-        By how much a predicted median lies above the line of the effects and the intercept; None where no median was
-        released.
-    calibration_slope : float
-        Predictions of a mean are this many times as far from the constant as that line.
+        By how much a predicted median lies above the line of the effects and the intercept, where this passes through
+        the constant; None where no median was released.
+    median_slope, calibration_slope : float
+        Predictions of a median and of a mean are this many times as far from there as that line.
     left_out : mapping of str to str
         Selected features that have no effect, and why: "hardly varies" where nearly all records have the same value,
         "unit wrong" where the releases suggest that noise determined the centre or the scale.
@@ -151,6 +151,7 @@ class LinearModel(Coefficients, ModelFrames):
     spread_explained: float | None = None
     scores: Scores | OutcomeScores | None = None
     median_shift: float | None = None
+    median_slope: float = 1.0
     calibration_slope: float = 1.0
     left_out: Mapping[str, str] = field(default_factory=dict)
     responses: ResponseCount | None = None
@@ -401,15 +402,20 @@ class LinearModel(Coefficients, ModelFrames):
                 "statistic='median' needs a released median, which this model has not: leave it out, or fit "
                 "PrivateSparseRegressor again, with an intercept"
             )
-        return replace(self, intercept=self.intercept + self.median_shift, median_shift=0.0, calibration_slope=1.0)
+        turned = self._turned(self.median_slope)
+        return replace(turned, intercept=turned.intercept + self.median_shift, median_shift=0.0)
 
     def _calibrated(self) -> "LinearModel":
-        slope, constant = self.calibration_slope, self.constant_prediction
-        if slope == 1:
-            return self
-        effects = tuple(replace(effect, coef=slope * effect.coef) for effect in self.effects)
-        intercept = constant + slope * (self.intercept - constant)
-        return replace(self, effects=effects, intercept=intercept, median_shift=None, calibration_slope=1.0)
+        return self if self.calibration_slope == 1 else self._turned(self.calibration_slope)
+
+    def _turned(self, slope: float) -> "LinearModel":
+        """The line of which predictions are this many times as far from the constant, and no other."""
+        effects, intercept, constant = self.effects, self.intercept, self.constant_prediction
+        if slope != 1:
+            effects = tuple(replace(effect, coef=slope * effect.coef) for effect in effects)
+            intercept = constant + slope * (intercept - constant)
+        line = replace(self, effects=effects, intercept=intercept)
+        return replace(line, median_shift=None, median_slope=1.0, calibration_slope=1.0)
 
     @cached_property
     def reads_cells(self) -> bool:

@@ -245,7 +245,8 @@ def median(model: "LinearModel") -> str:
     """Where the median lies, seen from a prediction."""
     assert model.median_shift is not None
     where = f"{'less' if model.median_shift < 0 else 'plus'} {number(abs(model.median_shift))}"
-    whose = f" of an average {model.privacy.guarantee.protects.one}" if is_stretched(model) else ""
+    differs = is_stretched(model) or abs(model.median_slope - 1) > SLOPE_OFF
+    whose = f" of an average {model.privacy.guarantee.protects.one}" if differs else ""
     return (
         f"about half of the values of {model.target} lie below the prediction{whose} {where}; predict with the "
         'statistic "median" to get that value'

@@ -65,6 +65,7 @@ PURPOSE = {
     "gain": "how predictions go with responses, and how many responses are equal",
     "calibration": "the line of residuals on predictions, which predictions of a mean follow",
     "residual median": "the median of the residuals, for predictions of a median",
+    "median line": "how medians of residuals go with predictions, for predictions of a median",
     "descent": "how far the effects of all features are off, a step at a time",
     "fraction": "how many residuals are small after the last step",
     "response range": "how far responses reach, for the limits of predictions and of residuals",

@@ -76,6 +76,7 @@ def results(rows, constant):
         (queries.mean_sums, k - 2, 0.3, 0.7, 2.5),
         (queries.gain_sums, 0.2, effects, 4.0, 0.5),
         (queries.calibration_sums, 0.2, effects, -0.3, 1.5, 2.0),
+        (queries.median_line_sums, 0.2, effects, -0.3, 1.5, 0.9),
         (queries.product_sums, range(k), 1.3),
         (queries.gradient_sums, *equation),
         (queries.gram_sums, *equation[3:]),

@@ -51,6 +51,7 @@ WITH_KERNELS = [
     *((queries.mean_sums, position, np.float64(0.3), np.float64(1.7), 4.3) for position in (0, 3, 4)),
     *((queries.gain_sums, 0.4, effects, np.float64(3.1), np.float64(0.2)) for effects in (EFFECTS, 0.1 * EFFECTS)),
     (queries.calibration_sums, 0.4, EFFECTS, -0.3, 1.5, np.float64(3.1)),
+    (queries.median_line_sums, 0.4, EFFECTS, -0.3, 1.5, np.float64(0.9)),
 ]
 
 

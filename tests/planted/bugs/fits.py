@@ -154,7 +154,7 @@ FITS = (
         "the exact median in the place of the released one",
         PURSUITS,
         {
-            "algorithms.pursuit.steps.closing:MedianStep.run": [
+            "algorithms.pursuit.steps.median:MedianStep.run": [
                 ("median = ", "median = float(np.median(data.records._records.y)) + 0 * ")
             ]
         },
@@ -163,7 +163,7 @@ FITS = (
         "a median's grid from the data",
         PURSUITS,
         {
-            "algorithms.pursuit.steps.closing:MedianStep.run": [
+            "algorithms.pursuit.steps.median:MedianStep.run": [
                 ("times(state.residual_scale)", "times(np.median(np.abs(data.records._records.y)) + 1.0)")
             ]
         },

@@ -308,4 +308,30 @@ REFERENCES = (
             ]
         },
     ),
+    Bug(
+        "scores of a median line unclipped",
+        STEPS,
+        {
+            "engine.queries:median_line_sums": [
+                ("residuals.clip(-width, width)", "residuals"),
+                (
+                    "bounded_sums(records, entries, MEDIAN_LINE_NORM)",
+                    "np.trunc(np.nan_to_num(np.stack(entries).clip(-1e9, 1e9)) * 2.0**19).sum(axis=1).astype(np.int64)",
+                ),
+            ]
+        },
+    ),
+    Bug(
+        "a median line without noise",
+        STEPS,
+        {
+            "algorithms.pursuit.steps.median:MedianLineStep.run": [
+                (
+                    "releases.mean(slot, sums, queries.MEDIAN_LINE_NORM)",
+                    "((r := releases.mean(slot, sums, queries.MEDIAN_LINE_NORM)), "
+                    "(sums * queries.MEDIAN_LINE_NORM / 2**20 / releases.n_responses, r[1]))[1]",
+                )
+            ]
+        },
+    ),
 )

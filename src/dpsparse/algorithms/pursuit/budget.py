@@ -31,6 +31,7 @@ from dpsparse.algorithms.pursuit.price_cases import (
     center_unknown,
     checks_units,
     constant_alone,
+    draws_median_line,
     has_categories,
     means_of_people,
     missing,
@@ -45,7 +46,7 @@ from dpsparse.algorithms.pursuit.price_cases import (
     tiny_with_intercept,
     with_intercept,
 )
-from dpsparse.algorithms.pursuit.shares import Abundant, Fixed, Formula, Picks, Scarce, Share, Splits
+from dpsparse.algorithms.pursuit.shares import Abundant, Fixed, Formula, PartOf, Picks, Scarce, Share, Splits
 
 # The least share of rho that the final gradients, or the steps, have together; in tiny tables, where others ask for
 # more than there is, a selected feature says little without a good effect. Set by `small_tables.py`.
@@ -363,13 +364,21 @@ RESIDUAL_MEDIAN = Price(
     "Predictions of a median.",
     "honesty.py",
 )
+MEDIAN_LINE = Price(
+    "median line",
+    "once",
+    (Case("typical effects, with an intercept", draws_median_line, PartOf(0.25, CALIBRATION, "calibration")),),
+    "The calibration has the rest: where effects are typical, predictions of a median are worth as much as those of a "
+    "mean.",
+    "peers",
+)
 
 PRICES = (
     *(RESPONSES, RESPONSE_SIZE, RESPONSE_CENTER, RESPONSE_SCALE, SPLITS, LEVEL, PICKS),
     *(UNIT_SIZE, UNIT_SPREAD, UNIT_TAIL, UNIT_CENTER, UNIT_MEAN),
     *(CATEGORY_MEANS, GRAM_ROWS, SLOPE, RESIDUAL_SCALE, EARLY_GRADIENTS, FRACTION),
     *(GRAM_MATRIX, RESIDUAL_SCALE_OF_STEPS, JACOBIAN, SCORE_VARIANCE),
-    *(RESPONSE_RANGE, GAIN, CALIBRATION, RESIDUAL_MEDIAN),
+    *(RESPONSE_RANGE, GAIN, CALIBRATION, RESIDUAL_MEDIAN, MEDIAN_LINE),
 )
 
 

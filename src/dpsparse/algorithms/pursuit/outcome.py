@@ -10,6 +10,7 @@ from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.budget import BOUNDED_RANGE
 from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.predicted import mean_of_effects
 from dpsparse.algorithms.pursuit.result import (
     NO_MEAN,
     NOTHING_EXPLAINED,
@@ -24,7 +25,6 @@ from dpsparse.algorithms.pursuit.result import (
 )
 from dpsparse.algorithms.pursuit.schedule import Schedule
 from dpsparse.algorithms.pursuit.state import State
-from dpsparse.algorithms.pursuit.steps.closing import mean_of_effects
 from dpsparse.algorithms.pursuit.updates import doubts_of, doubts_of_step, left_out, widened
 from dpsparse.families.estimands import MEAN
 from dpsparse.inference.bias_aware import widened_errors
@@ -129,6 +129,7 @@ def _predictions_of(state: State, facts: PublicFacts) -> Predictions:
         # Probabilities do not average as their log odds do.
         alone=mean if facts.family.scaled is not None else float(alone),
         median_shift=float(concluded.median - concluded.offset) if has_shift else 0.0,
+        median_slope=concluded.median_slope if has_shift else 1.0,
         calibration_slope=concluded.slope,
         range=facts.family.range(alone if facts.family.scaled is None else state.center, c.REACH * concluded.distance),
         explains=concluded.explains,

@@ -3,6 +3,7 @@
 from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.families.estimands import TYPICAL
 
 
 def always(facts: PublicFacts) -> bool:
@@ -88,6 +89,12 @@ def missing_in_tiny(facts: PublicFacts) -> bool:
 def calibrates_all(facts: PublicFacts) -> bool:
     """Where all features are taken, and predictions are calibrated."""
     return facts.fit_intercept and decisions.calibrates(facts) and not decisions.selects(facts)
+
+
+def draws_median_line(facts: PublicFacts) -> bool:
+    """Where effects are typical, and medians of residuals are released along predictions."""
+    typical = facts.family.estimand == TYPICAL
+    return typical and facts.fit_intercept and decisions.looks_at_features(facts)
 
 
 def constant_alone(facts: PublicFacts) -> bool:

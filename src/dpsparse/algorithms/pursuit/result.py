@@ -135,8 +135,10 @@ class Predictions:
 
     `constant`: the mean prediction, as far as releases tell.
     `alone`: the prediction without any feature: the mean prediction, or the log odds of the share of yes.
-    `median_shift`: by how much a predicted median lies above the line of the shrunk effects through the constant.
-    `calibration_slope`: predictions of a mean are this many times as far from the constant as the shrunk effects say.
+    `median_shift`: by how much a predicted median lies above the line of the shrunk effects, where this passes through
+      the constant.
+    `median_slope`, `calibration_slope`: predictions of a median and of a mean are this many times as far from there as
+      the shrunk effects say.
     `range`: predictions beyond this are cut.
     `explains`: False where the features explain nothing; all shrunk effects are then 0.
     """
@@ -144,6 +146,7 @@ class Predictions:
     constant: float
     alone: float
     median_shift: float
+    median_slope: float
     calibration_slope: float
     range: tuple[float, float] | None
     explains: bool

@@ -22,7 +22,7 @@ from dpsparse.algorithms.pursuit.steps.all_at_once import AverageStep, DescentSt
 from dpsparse.algorithms.pursuit.steps.all_columns import AllColumnsStep, RowMomentsStep
 from dpsparse.algorithms.pursuit.steps.bounded import BoundedReferenceStep
 from dpsparse.algorithms.pursuit.steps.category_means import CategoryMeansStep
-from dpsparse.algorithms.pursuit.steps.closing import CalibrationStep, GainStep, MedianStep, RangeStep
+from dpsparse.algorithms.pursuit.steps.closing import CalibrationStep, GainStep, RangeStep
 from dpsparse.algorithms.pursuit.steps.joint import (
     FinalGradientStep,
     GramStep,
@@ -31,6 +31,7 @@ from dpsparse.algorithms.pursuit.steps.joint import (
     SlopesStep,
 )
 from dpsparse.algorithms.pursuit.steps.mean_response import MeanResponseStep
+from dpsparse.algorithms.pursuit.steps.median import MedianLineStep, MedianStep
 from dpsparse.algorithms.pursuit.steps.newest_feature import EffectStep, UnitStep
 from dpsparse.algorithms.pursuit.steps.newton import ConcludeStep, NewtonStep
 from dpsparse.algorithms.pursuit.steps.odds_line import OddsLineStep
@@ -57,7 +58,8 @@ def steps_of(facts: PublicFacts, reference_rho: float = 0.0) -> tuple[Step, ...]
     >>> [type(step).__name__ for step in steps_of(PublicFacts(2_000, 50, 1, 0.02, units_known="none"))]
     ... # doctest: +NORMALIZE_WHITESPACE
     ['SplitsStep', 'ResponseStep', 'SelectStep', 'UnitStep', 'EffectStep', 'GramStep', 'FinalGradientStep',
-     'FinalGradientStep', 'SandwichStep', 'FinalGradientStep', 'RangeStep', 'GainStep', 'CalibrationStep', 'MedianStep']
+     'FinalGradientStep', 'SandwichStep', 'FinalGradientStep', 'RangeStep', 'GainStep', 'CalibrationStep',
+     'MedianLineStep', 'MedianStep']
     """
     if facts.family.scaled is None:
         opening, level = (OutcomeStep(facts), ()) if facts.family.bounded else _of_ratios(facts)
@@ -76,6 +78,7 @@ def steps_of(facts: PublicFacts, reference_rho: float = 0.0) -> tuple[Step, ...]
         GainStep(facts),
         CalibrationStep(facts),
         *_to_reference(facts, reference_rho),
+        MedianLineStep(facts),
         MedianStep(facts),
     )
     return SplitsStep(facts), ResponseStep(facts), *middle, *closing

@@ -69,6 +69,22 @@ class Fixed:
 
 
 @dataclass(frozen=True)
+class PartOf:
+    """``part`` of the share of another release, ``name``."""
+
+    part: float
+    share: Formula
+    name: str
+
+    def of(self, facts: PublicFacts) -> float:
+        """The share."""
+        return self.part * self.share.of(facts)
+
+    def __str__(self) -> str:
+        return f"{self.part:g} of the {self.name}'s"
+
+
+@dataclass(frozen=True)
 class Abundant:
     """``scarce + change * abundance``: abundance is 0 where privacy noise dominates and 1 where sampling noise does.
 

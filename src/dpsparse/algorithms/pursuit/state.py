@@ -132,8 +132,9 @@ class Conclusion:
     `lumped`, `all_equal`: whether many responses lie at one point, their centre, and whether nearly all do.
     `explains`, `exact`: whether the features explain anything, and whether the residual scale is at the lower end of
       its range.
-    `offset`, `slope`, `median`: what is added to the constant; how many times as far from it predictions of a mean are;
-      the residuals' median.
+    `offset`, `slope`: what is added to the constant; how many times as far from it predictions of a mean are.
+    `median`, `median_error`: the residuals' median, and the error of what is known of it before its release.
+    `median_slope`: how many times as far from the constant predictions of a median are.
     """
 
     distance: float
@@ -148,6 +149,8 @@ class Conclusion:
     offset: float = 0.0
     slope: float = 1.0
     median: float = 0.0
+    median_error: float = math.inf
+    median_slope: float = 1.0
 
     @property
     def errors(self) -> NDArray[np.float64]:

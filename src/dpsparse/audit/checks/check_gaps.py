@@ -70,6 +70,7 @@ def _sums(rows: Any, constant: bool = True) -> dict[str, NDArray[np.int64]]:
         "mean": (queries.mean_sums, k - 1, 0.3, 0.7, 2.5),
         "gain": (queries.gain_sums, 0.2, effects, 4.0, 0.5),
         "calibration": (queries.calibration_sums, 0.2, effects, -0.3, 1.5, 2.0),
+        "median line": (queries.median_line_sums, 0.2, effects, -0.3, 1.5, 0.9),
         "products": (queries.product_sums, range(k), 1.3),
         "gradient": (queries.gradient_sums, *equation),
         "Gram matrix": (queries.gram_sums, *equation[3:]),

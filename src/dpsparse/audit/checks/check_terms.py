@@ -118,6 +118,7 @@ QUERIES: dict[str, tuple[Callable[..., Any], Any, Any]] = {
     "mean": (queries.mean_sums, (1, 0.3, 0.7, 2.5), VECTOR_LEVELS),
     "gain": (queries.gain_sums, (0.2, COEF, 4.0, 0.5), VECTOR_LEVELS),
     "calibration": (queries.calibration_sums, (0.2, COEF, -0.3, 1.5, 2.0), VECTOR_LEVELS),
+    "median line": (queries.median_line_sums, (0.2, COEF, -0.3, 1.5, 0.9), VECTOR_LEVELS),
     "products": (queries.product_sums, (range(3), 1.3), VECTOR_LEVELS),
     "gradient": (queries.gradient_sums, EQUATION, None),
     "Gram matrix": (queries.gram_sums, EQUATION[3:], GRAM_LEVELS**2),

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsparse.algorithms.pursuit import budget, decisions, grids
 from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.predicted import mean_of_effects, moments_of_predictions
 from dpsparse.algorithms.pursuit.pursuit_data import Data, counter
 from dpsparse.algorithms.pursuit.releases import Planned, Releases
 from dpsparse.algorithms.pursuit.state import Conclusion, State
@@ -150,7 +150,7 @@ class CalibrationStep:
     @cached_property
     def line(self) -> Planned:
         """Means of residuals and predictions and of their products."""
-        return Planned("calibration", budget.CALIBRATION.of(self.facts))
+        return Planned("calibration", budget.CALIBRATION.of(self.facts) - budget.MEDIAN_LINE.of(self.facts))
 
     def planned(self) -> tuple[Planned, ...]:
         """The releases of this step."""
@@ -167,7 +167,7 @@ class CalibrationStep:
         width = c.REACH * concluded.distance * min(1.0, c.NARROWER * explained)
         reach = 0.0
         if decisions.calibrates(self.facts):
-            reach = c.PREDICTIONS_REACH * math.sqrt(_moments_of_predictions(state)[0])
+            reach = c.PREDICTIONS_REACH * math.sqrt(moments_of_predictions(state)[0])
         if reach > 0:
             level = float(concluded.effects[0] + mean_of_effects(state))
             public = (state.center, concluded.effects, level, reach, width)
@@ -201,45 +201,6 @@ def _with_line(state: State, slope: float, reach: float, mean: float) -> State:
 
     Second moments are of clipped rows with small residuals, whose means may differ: these follow the mean prediction.
     """
-    variance, covariances = _moments_of_predictions(state)
+    variance, covariances = moments_of_predictions(state)
     means = state.concluded.means + reach * float(mean) * covariances / variance
     return replace(state, conclusion=replace(state.concluded, slope=slope, means=means))
-
-
-def _moments_of_predictions(state: State) -> tuple[float, NDArray[np.float64]]:
-    """The variance of predictions and their covariances with the features, from released second moments."""
-    columns, gram, concluded = state.kept_features, state.moments.gram, state.concluded
-    moments = gram[np.ix_(columns, columns)] / gram[0, 0] - np.outer(concluded.means, concluded.means)
-    covariances = moments @ concluded.effects[columns]
-    return max(0.0, float(concluded.effects[columns] @ covariances)), covariances
-
-
-def mean_of_effects(state: State) -> float:
-    """By how much the mean prediction lies above the prediction at the centres."""
-    return float(state.concluded.effects[state.kept_features] @ state.concluded.means)
-
-
-@dataclass(frozen=True)
-class MedianStep:
-    """The median of the residuals, by which predictions of a median are moved instead."""
-
-    facts: PublicFacts
-
-    @cached_property
-    def median(self) -> Planned:
-        """The median."""
-        return Planned("residual median", budget.RESIDUAL_MEDIAN.of(self.facts), "pick")
-
-    def planned(self) -> tuple[Planned, ...]:
-        """The releases of this step."""
-        return (self.median,)
-
-    def run(self, data: Data, releases: Releases, state: State) -> State:
-        """Make them."""
-        slot = releases.slot(self.median)
-        if slot is None:
-            return state
-        grid = grids.MEDIANS.times(state.residual_scale)
-        count = counter(data.records, queries.residual_counts, state.center, state.concluded.effects, sizes=False)
-        median = releases.quantile(slot, count, grid)
-        return replace(state, conclusion=replace(state.concluded, median=median))

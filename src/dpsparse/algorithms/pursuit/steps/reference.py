@@ -16,10 +16,10 @@ from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit import reference_budget as budget
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.log_odds import evidence_so_far, prior_precision
+from dpsparse.algorithms.pursuit.predicted import mean_of_effects
 from dpsparse.algorithms.pursuit.pursuit_data import Data, counter
 from dpsparse.algorithms.pursuit.releases import Planned, Releases, gram_noise
 from dpsparse.algorithms.pursuit.state import State
-from dpsparse.algorithms.pursuit.steps.closing import mean_of_effects
 from dpsparse.algorithms.pursuit.steps.mean_residual import MeanResidual
 from dpsparse.algorithms.pursuit.steps.scored import Scores, planned_of, without_absent
 from dpsparse.algorithms.pursuit.updates import covariance_of, knows_kept, with_reference
