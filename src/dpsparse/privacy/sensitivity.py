@@ -15,9 +15,9 @@ through `integer_vectors` too, whatever becomes of their norms u before: a clip 
 (min(u, T) - s)_+, is at most T + q (T - s)_+, the norm that has the levels. A residual whose sides are clipped in this
 way, each by itself, lies in an interval, and `vector_sums.interval_sums` holds its integer to that of `interval_sum`. A
 record of a raw table is a line of text or a row of cells: its cells' classes and hash buckets are functions of the cell
-alone (`io.cells`), and a malformed line is a null record. Compiled loops (`cpu.numba_kernels`) and GPU kernels (`cuda.levels`, `cuda.terms`) do the same,
-to the same bits. Bounds are in levels, the integer steps of `integer_vectors` and `errors.levels`: 2^20 or, for a Gram
-matrix, 2^11.
+alone (`io.cells`), and a malformed line is a null record. Compiled loops (`cpu.numba_kernels`) and GPU kernels
+(`cuda.levels`, `cuda.terms`) do the same, to the same bits. Bounds are in levels, the integer steps of
+`integer_vectors` and `errors.levels`: 2^20 or, for a Gram matrix, 2^11.
 
 Yes/no responses. A link (`engine.links`) makes a residual y - p of a response and of the record's own columns, p looked
 up in a table of public numbers. It is weighted down to a bound W, and a row by its norm (`Terms.row_bound`). No proof

@@ -169,7 +169,7 @@ class CalibrationStep:
         if decisions.calibrates(self.facts):
             reach = c.PREDICTIONS_REACH * math.sqrt(_moments_of_predictions(state)[0])
         if reach > 0:
-            level = float(concluded.effects[0] + mean_of_effects(state))
+            level = float(concluded.effects[0] + state.mean_of_effects)
             public = (state.center, concluded.effects, level, reach, width)
             sums, bound = data.records.evaluate(queries.calibration_sums, *public), queries.CALIBRATION_NORM
         else:
@@ -212,11 +212,6 @@ def _moments_of_predictions(state: State) -> tuple[float, NDArray[np.float64]]:
     moments = gram[np.ix_(columns, columns)] / gram[0, 0] - np.outer(concluded.means, concluded.means)
     covariances = moments @ concluded.effects[columns]
     return max(0.0, float(concluded.effects[columns] @ covariances)), covariances
-
-
-def mean_of_effects(state: State) -> float:
-    """By how much the mean prediction lies above the prediction at the centres."""
-    return float(state.concluded.effects[state.kept_features] @ state.concluded.means)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ from dpsparse.algorithms.pursuit.log_odds import evidence_so_far, prior_precisio
 from dpsparse.algorithms.pursuit.pursuit_data import Data, counter
 from dpsparse.algorithms.pursuit.releases import Planned, Releases, gram_noise
 from dpsparse.algorithms.pursuit.state import State
-from dpsparse.algorithms.pursuit.steps.closing import mean_of_effects
 from dpsparse.algorithms.pursuit.steps.mean_residual import MeanResidual
 from dpsparse.algorithms.pursuit.steps.scored import Scores, planned_of, without_absent
 from dpsparse.algorithms.pursuit.updates import covariance_of, knows_kept, with_reference
@@ -232,7 +231,7 @@ class LevelStep:
         at = Scores(data, releases, state.center, concluded.effects, (0,), math.inf)
         offset, clip = self.level.release(at, state.residual_scale, self.facts.rows.mean)
         # A mean may lie beyond most responses, where these are skewed; some predictions lie further out.
-        level = float(concluded.effects[0]) + mean_of_effects(state) + offset
+        level = float(concluded.effects[0]) + state.mean_of_effects + offset
         distance = max(concluded.distance, abs(level))
         if step is not None and step.settled:
             distance = max(distance, clip.below.most / c.REACH, clip.above.most / c.REACH)
