@@ -265,7 +265,7 @@ def interval_sum(levels: float, adjacency: Adjacency) -> float:
     to the middle of its interval, which would need the same noise: a mean is a sum over a number of responses that
     itself is known with noise, which a middle far from 0 would multiply.
     """
-    return (2 if _replaced(adjacency) else 1) * levels
+    return bounded_norm_sum(levels, adjacency)
 
 
 def half_width(below: _Numbers, above: _Numbers, adjacency: Adjacency) -> _Numbers:

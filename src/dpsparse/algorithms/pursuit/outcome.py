@@ -10,7 +10,6 @@ from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.budget import BOUNDED_RANGE
 from dpsparse.algorithms.pursuit.facts import PublicFacts
-from dpsparse.algorithms.pursuit.predicted import mean_of_effects
 from dpsparse.algorithms.pursuit.result import (
     NO_MEAN,
     NOTHING_EXPLAINED,
@@ -123,7 +122,7 @@ def _predictions_of(state: State, facts: PublicFacts) -> Predictions:
     has_shift = state.constants and not concluded.all_equal
     center = facts.family.intercept(state.center)
     alone = center - math.log(state.response.released.exposure or 1.0)
-    mean = float(center + constant + mean_of_effects(state)) if state.constants else 0.0
+    mean = float(center + constant + state.mean_of_effects) if state.constants else 0.0
     return Predictions(
         constant=mean,
         # Probabilities do not average as their log odds do.
@@ -196,7 +195,7 @@ def spread_explained(state: State, facts: PublicFacts) -> float | None:
         or state.evidence.fraction_noise > c.LARGEST_FRACTION_NOISE
     ):
         return None
-    shift = concluded.effects[0] + mean_of_effects(state) if state.constants else 0.0
+    shift = concluded.effects[0] + state.mean_of_effects if state.constants else 0.0
     if concluded.distance > c.LARGEST_TAIL * scale or abs(shift) > c.LARGEST_SHIFT * scale:
         return None
     if abs(concluded.median) > c.SKEWED * scale:

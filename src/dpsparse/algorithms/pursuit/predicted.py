@@ -12,8 +12,3 @@ def moments_of_predictions(state: State) -> tuple[float, NDArray[np.float64]]:
     moments = gram[np.ix_(columns, columns)] / gram[0, 0] - np.outer(concluded.means, concluded.means)
     covariances = moments @ concluded.effects[columns]
     return max(0.0, float(concluded.effects[columns] @ covariances)), covariances
-
-
-def mean_of_effects(state: State) -> float:
-    """By how much the mean prediction lies above the prediction at the centres."""
-    return float(state.concluded.effects[state.kept_features] @ state.concluded.means)

@@ -168,19 +168,13 @@ class Releases:
     def mean(
         self, slot: Slot, sums: NDArray[np.int64], bound: float, n_records: float | None = None
     ) -> tuple[NDArray[np.float64], float]:
-        """A mean over records, or pairs, of vectors of norm at most `bound`, and the noise's standard deviation."""
+        """A mean over records, or pairs, of vectors of norm at most `bound`, and the noise's standard deviation.
+
+        Or of numbers in an interval whose `sensitivity.half_width` that is: `interval_sum` is the same number.
+        """
         change = sensitivity.bounded_norm_sum(VECTOR_LEVELS, self.adjacency)
         noisy = release_vector(self._meter, sums, sensitivity=change, rho=slot.rho, name=slot.name)
         unit = bound / VECTOR_LEVELS / (n_records or self.n_responses)
-        return np.asarray(noisy.values * unit), float(noisy.scale[0] * unit)
-
-    def interval_mean(
-        self, slot: Slot, sums: NDArray[np.int64], half_width: float
-    ) -> tuple[NDArray[np.float64], float]:
-        """A mean over records of numbers in an interval, by `sensitivity.half_width`, and its noise."""
-        change = sensitivity.interval_sum(VECTOR_LEVELS, self.adjacency)
-        noisy = release_vector(self._meter, sums, sensitivity=change, rho=slot.rho, name=slot.name)
-        unit = half_width / VECTOR_LEVELS / self.n_responses
         return np.asarray(noisy.values * unit), float(noisy.scale[0] * unit)
 
     def fraction(self, slot: Slot, count: int) -> tuple[float, float]:

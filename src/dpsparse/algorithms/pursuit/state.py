@@ -244,6 +244,11 @@ class State:
         return np.array([-1] * self.constants + with_others, dtype=np.int64)
 
     @property
+    def mean_of_effects(self) -> float:
+        """By how much the mean prediction lies above the prediction at the centres."""
+        return float(self.concluded.effects[self.kept_features] @ self.concluded.means)
+
+    @property
     def kept_units(self) -> list[FeatureUnit]:
         """Their units."""
         return [self.columns[column - self.constants].unit for column in self.kept_features]

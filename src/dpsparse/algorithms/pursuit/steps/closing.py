@@ -9,7 +9,7 @@ import numpy as np
 from dpsparse.algorithms.pursuit import budget, decisions, grids
 from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.facts import PublicFacts
-from dpsparse.algorithms.pursuit.predicted import mean_of_effects, moments_of_predictions
+from dpsparse.algorithms.pursuit.predicted import moments_of_predictions
 from dpsparse.algorithms.pursuit.pursuit_data import Data, counter
 from dpsparse.algorithms.pursuit.releases import Planned, Releases
 from dpsparse.algorithms.pursuit.state import Conclusion, State
@@ -169,7 +169,7 @@ class CalibrationStep:
         if decisions.calibrates(self.facts):
             reach = c.PREDICTIONS_REACH * math.sqrt(moments_of_predictions(state)[0])
         if reach > 0:
-            level = float(concluded.effects[0] + mean_of_effects(state))
+            level = float(concluded.effects[0] + state.mean_of_effects)
             public = (state.center, concluded.effects, level, reach, width)
             sums, bound = data.records.evaluate(queries.calibration_sums, *public), queries.CALIBRATION_NORM
         else:

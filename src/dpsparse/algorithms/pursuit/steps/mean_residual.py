@@ -36,7 +36,7 @@ class MeanResidual:
         width = float(sensitivity.half_width(clip.below.most, clip.above.most, at.releases.adjacency))
         sides = [(side.bound, side.start, side.rise) for side in (clip.below, clip.above)]
         sums = at.data.records.evaluate(scores.ranged_sums, terms, *sides, width)
-        (total,), _ = at.releases.interval_mean(at.releases.due(self.mean), sums, width)
+        (total,), _ = at.releases.mean(at.releases.due(self.mean), sums, width)
         # A person's score is the sum of their residuals over this root.
         return float(total) / math.sqrt(rows), clip
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dpsparse.algorithms.pursuit import budget, grids
 from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.facts import PublicFacts
-from dpsparse.algorithms.pursuit.predicted import mean_of_effects, moments_of_predictions
+from dpsparse.algorithms.pursuit.predicted import moments_of_predictions
 from dpsparse.algorithms.pursuit.pursuit_data import Data, counter
 from dpsparse.algorithms.pursuit.releases import Planned, Releases
 from dpsparse.algorithms.pursuit.state import State
@@ -46,7 +46,7 @@ class MedianLineStep:
             # The median is that of the lump.
             releases.skip(slot)
             return state
-        level = float(concluded.effects[0] + mean_of_effects(state))
+        level = float(concluded.effects[0] + state.mean_of_effects)
         reach = c.PREDICTIONS_REACH * _spread_of_predictions(state)
         sums = data.records.evaluate(queries.median_line_sums, state.center, concluded.effects, level, reach, width)
         means, noise = releases.mean(slot, sums, queries.MEDIAN_LINE_NORM)
@@ -123,7 +123,7 @@ class MedianStep:
             return state
         concluded, slope = state.concluded, state.concluded.median_slope
         effects = slope * concluded.effects
-        effects[0] += (1 - slope) * (concluded.effects[0] + mean_of_effects(state)) + concluded.median
+        effects[0] += (1 - slope) * (concluded.effects[0] + state.mean_of_effects) + concluded.median
         grid = grids.MEDIANS.times(state.residual_scale)
         count = counter(data.records, queries.residual_counts, state.center, effects, sizes=False)
         median = releases.quantile(slot, count, grid)

@@ -16,7 +16,6 @@ from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit import reference_budget as budget
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.log_odds import evidence_so_far, prior_precision
-from dpsparse.algorithms.pursuit.predicted import mean_of_effects
 from dpsparse.algorithms.pursuit.pursuit_data import Data, counter
 from dpsparse.algorithms.pursuit.releases import Planned, Releases, gram_noise
 from dpsparse.algorithms.pursuit.state import State
@@ -232,7 +231,7 @@ class LevelStep:
         at = Scores(data, releases, state.center, concluded.effects, (0,), math.inf)
         offset, clip = self.level.release(at, state.residual_scale, self.facts.rows.mean)
         # A mean may lie beyond most responses, where these are skewed; some predictions lie further out.
-        level = float(concluded.effects[0]) + mean_of_effects(state) + offset
+        level = float(concluded.effects[0]) + state.mean_of_effects + offset
         distance = max(concluded.distance, abs(level))
         if step is not None and step.settled:
             distance = max(distance, clip.below.most / c.REACH, clip.above.most / c.REACH)
