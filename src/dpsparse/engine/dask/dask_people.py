@@ -27,7 +27,7 @@ from dpsparse.engine.dask.dask_rows import DaskRows, Partitions
 from dpsparse.engine.dask.session import DaskSession
 from dpsparse.engine.dask.tasks import compute, futures_by_key, persist, tasks
 from dpsparse.engine.links import IDENTITY, Link
-from dpsparse.engine.people import Held, People
+from dpsparse.engine.people import Held, Pairs, People
 from dpsparse.engine.protocols import OnProgress, Query
 from dpsparse.engine.quantize import Quantizer
 from dpsparse.engine.queries import Column, nonfinite_blocks, total
@@ -85,7 +85,14 @@ class DaskPeopleRows:
 
     def differences(self) -> "DaskPairedRows":
         """The differences of pairs of people, row by row; see `protocols.Rows`."""
-        first, second, people = self.people.pairs()
+        return self._paired(self.people.pairs())
+
+    def own_differences(self) -> "DaskPairedRows":
+        """The differences of rows of each person; see `People.own_pairs`."""
+        return self._paired(self.people.own_pairs())
+
+    def _paired(self, pairs: Pairs) -> "DaskPairedRows":
+        first, second, people = pairs
         held = people.held()
         blocks = held.blocks(max(self._lengths))
         exchange = self._exchange([np.concatenate([first[block], second[block]]) for block in blocks])
@@ -152,7 +159,7 @@ class DaskPeopleSession(DaskSession):
 
 
 class DaskPairedRows:
-    """The differences of pairs of people; see `protocols.Rows`."""
+    """The differences of pairs of rows; see `protocols.Rows`."""
 
     def __init__(self, exchange: "_Exchange", people: list[Held], data: tuple[Any, ...]) -> None:
         self._exchange, self._people, self._data = exchange, people, data
