@@ -201,7 +201,7 @@ class Candidates:
             link=facts.family.link,
             on_progress=on_progress,
         )
-        by_pairs = (Quantizer(SIGN),) if decisions.compares_pairs(facts) else ()
+        by_pairs: tuple[Quantizer, ...] = (Quantizer(SIGN),) if decisions.compares_pairs(facts) else ()
         pairs, own = self._rows.differences().session(by_pairs, check_finite=False), None
         if decisions.compares_own_rows(facts):
             own = cast(RowsOfPeople, self._rows).own_differences().session(by_pairs, check_finite=False)
