@@ -2,9 +2,9 @@
 
 Workers quantize the features where they lie, and exchange levels, responses and selected columns, so that in the end
 each partition holds whole people, person after person, as `engine.cpu.people_rows` has them in memory: the bits are the
-same. A byte a cell and quantizer moves, not the features. These move as they are, once, where pairs of people need
-their differences, of which levels are kept; and those of the rows that stand for people where splits need them, which
-are kept only where workers hold the features anyway.
+same. A byte a cell and quantizer moves, not the features. These move as they are where pairs of rows need their
+differences, of which levels are kept: once for pairs of people, and once for pairs of a person's own rows. So do those
+of the rows that stand for people where splits need them, which are kept only where workers hold the features anyway.
 
 Whose rows are whose is known to the client: what it sends is which rows of a partition go where.
 """
