@@ -54,6 +54,27 @@ def test_neighbours_in_a_sorted_table_are_seldom_a_pair():
     assert np.median(abs(first - second)) > 200
 
 
+@pytest.mark.parametrize("n_people", [1, 6, 8])
+def test_rows_of_a_person_meet_and_people_with_one_row_meet_each_other(n_people):
+    sizes = np.array([4, 1, 2, 1, 9, 1, 3, 1])[:n_people]
+    number = np.random.default_rng(0).permutation(np.repeat(np.arange(n_people), sizes))
+    people = People.of(number)
+    first, second, pairs = people.own_pairs()
+    rows, whose = np.diff(people.starts), []
+    for one, last in zip(pairs.starts[:-1], pairs.starts[1:], strict=True):
+        both = first[one:last].tolist(), second[one:last].tolist()
+        assert not set(zip(*both, strict=True)) & set(zip(*both[::-1], strict=True))
+        here = set(people.number[[*both[0], *both[1]]].tolist())
+        size = rows[min(here)]
+        assert len(here) == (2 if size == 1 else 1)
+        assert last - one == (1 if size < 3 else size)
+        assert np.bincount([*both[0], *both[1]]).max() == (1 if size < 3 else 2)
+        whose += here
+    # Of an odd number of people with one row one is in no pair.
+    alone = np.count_nonzero(rows == 1)
+    assert len(whose) == len(set(whose)) == n_people - alone % 2
+
+
 def test_public_numbers_of_rows():
     rows = People.of(np.array([0, 1, 1, 1, 1])).rows
     assert (rows.mean, rows.root, rows.many) == (2.5, 1.5, True)

@@ -140,6 +140,37 @@ class People:
         first, second = (self.order[np.repeat(self.starts[each], sizes[one]) + place] for each in (one, other))
         return Pairs(first, second, People(np.arange(starts[-1]), starts))
 
+    def own_pairs(self) -> "Pairs":
+        """Pairs of rows of one person each, of all who have several; others meet as in `pairs`, their rows being one.
+
+        Each row is once the first and once the second of a pair, with the row that comes about half of the person's
+        rows later, from the first one again after the last: neighbours in a sorted table are alike. Two rows are one
+        pair.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpsparse.engine.people import People
+        >>> first, second, people = People.of(np.array([7, 3, 7, 7, 5])).own_pairs()
+        >>> first, second, people.n_people
+        (array([0, 2, 3, 1]), array([2, 3, 0, 4]), 2)
+        """
+        sizes = np.diff(self.starts)
+        several, alone = np.flatnonzero(sizes > 1), np.flatnonzero(sizes == 1)
+        alone = alone[np.argsort(self._spread[alone], kind="stable")][len(alone) % 2 :]
+        sizes = sizes[several]
+        counts = np.where(sizes > 2, sizes, 1)
+        place = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        ahead = (place + np.repeat(np.maximum(1, (sizes - 1) // 2), counts)) % np.repeat(sizes, counts)
+        begin = np.repeat(self.starts[several], counts)
+        first, second = (
+            self.order[np.concatenate([begin + own, self.starts[others]])]
+            for own, others in ((place, alone[::2]), (ahead, alone[1::2]))
+        )
+        counts = np.append(counts, np.ones(len(alone) // 2, dtype=np.intp))
+        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.intp)
+        return Pairs(first, second, People(np.arange(starts[-1]), starts))
+
     def held(self) -> "Held":
         """The people of records that are in this order."""
         limited = math.fsum(self.weights**2 * np.diff(self.starts)) / self.n_people
@@ -147,7 +178,7 @@ class People:
 
 
 class Pairs(NamedTuple):
-    """Pairs of rows by their places in the table; all those of two people are one pair's, as `people` says."""
+    """Pairs of rows by their places in the table; `people` says which are one person's, or those of two people."""
 
     first: NDArray[np.intp]
     second: NDArray[np.intp]

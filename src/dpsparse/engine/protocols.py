@@ -92,6 +92,16 @@ class Rows(Protocol):
         """
 
 
+class RowsOfPeople(Rows, Protocol):
+    """Rows of people who may have several."""
+
+    def own_differences(self) -> Rows:
+        """The differences of rows of each person; of people with one row, those of pairs of them.
+
+        A person lies in one pair of people, or is alone: see `people.People.own_pairs`.
+        """
+
+
 class Table(Protocol):
     """Features as a caller passes them; `data.as_table` makes one of any X."""
 

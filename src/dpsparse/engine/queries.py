@@ -305,10 +305,15 @@ def gradient_sums(
 
 
 def _clipped(columns: Array, row_scale: Array, bound: float, people: Held | None) -> tuple[Array, Array]:
-    """A vector of each person and its scale, which brings it within the bound; rows are within it by theirs."""
+    """A vector of each person and its scale, which brings it within the bound; rows are within it by theirs.
+
+    Where a person's rows are alike in a column, as in the constant where residuals are a person's own, the sums of
+    people with many rows would be long in it, and cut in all others. An entry counts up to 1, what one row at one unit
+    adds.
+    """
     if people is None:
         return columns, row_scale
-    vectors, _ = vector_sums.person_sums(columns, row_scale, people)
+    vectors = vector_sums.person_sums(columns, row_scale, people)[0].clip(-1.0, 1.0)
     return vectors, vector_sums.clip_factor(vector_sums.norms(vectors), bound)
 
 

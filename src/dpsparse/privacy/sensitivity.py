@@ -74,8 +74,12 @@ f has the bound that it needs. It has:
 - Pairs: of people (`People.pairs`). Who is paired with whom, and which row with which, follows from the numbers of rows
   and from positions, and is the same in both tables; a person lies in at most one pair. All differences of rows of a
   pair are one person's rows in what follows: A's rows change this one term. Blank rows of A make all of them blank.
+  Likewise pairs of a person's own rows (`People.own_pairs`): which rows meet follows from their numbers and positions,
+  all differences of A's rows are one term, which no other person's rows change, and of people with one row each lies in
+  one pair of people at most. That a row is in two of A's differences does not matter: their sum is clipped.
 - Vectors (`bounded_norm_sum`, and `gram` of one vector): a person's vectors are added up, the *sum* is clipped to the
-  bound of one record, truncated to integers and checked there. A person's term is one vector of norm at most B.
+  bound of one record, truncated to integers and checked there. A person's term is one vector of norm at most B. That
+  each entry of a gradient is clipped before, too, is a function of this person's rows, and no proof rests on it.
 - Numbers in an interval (`interval_sum`): a person's score on one column is clipped as one record's is.
 - Histograms of norms and of residuals (`scores.norm_counts`, `scores.score_counts`): of one number a person.
 - Second moments of rows (`gram` of several vectors): see `gram`.

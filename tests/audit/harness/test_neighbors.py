@@ -3,7 +3,7 @@ import pytest
 
 from dpsparse.audit.harness.many_rows import rows_of
 from dpsparse.audit.harness.neighbors import N_RECORDS, STORAGES, pairs, partner, training_rows
-from dpsparse.audit.harness.paired_people import partner_of_person, partners_of_person
+from dpsparse.audit.harness.paired_people import n_rows, partner_of_person, partner_with_one_row, partners_of_person
 from dpsparse.data.as_table import as_table
 from dpsparse.engine.people import People
 from dpsparse.estimators.tuning import HELD_OUT_EVERY
@@ -37,6 +37,12 @@ def test_partners_of_people_are_those_of_the_engine(n_people):
     met = dict(zip(people.number[first].tolist(), people.number[second].tolist(), strict=True))
     met |= {other: one for one, other in met.items()}
     assert {k: partner_of_person(k, range(n_people)) for k in range(n_people)} == {k: k for k in range(n_people)} | met
+    first, second, _ = people.own_pairs()
+    whose = dict(zip(people.number[first].tolist(), people.number[second].tolist(), strict=True))
+    assert all(whose[k] == k for k in range(n_people) if n_rows(k) > 1)
+    whose |= {other: one for one, other in whose.items()}
+    met = {k: partner_with_one_row(k, range(n_people)) for k in range(n_people)}
+    assert met == {k: k for k in range(n_people)} | whose
 
 
 def test_training_rows_are_those_of_tune():

@@ -120,7 +120,8 @@ def test_whatever_all_rows_of_a_person_hold_no_sum_moves_by_more_than_is_declare
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("second", ROWS)
 @pytest.mark.parametrize("size", [1, 5, 200])
-def test_nor_do_sums_over_pairs(size, second):
+@pytest.mark.parametrize("differences", [PeopleRows.differences, PeopleRows.own_differences])
+def test_nor_do_sums_over_pairs(size, second, differences):
     rng = np.random.default_rng(size)
     person = rng.permutation(np.repeat(np.arange(6), [size, 1, 3, 1, 2, 1]))
     people = People.of(person)
@@ -131,8 +132,8 @@ def test_nor_do_sums_over_pairs(size, second):
         found = []
         for kind in ("anything", second):
             cells[mine] = ROWS[kind](rng, (len(mine), D + 1))
-            rows = PeopleRows(DenseRows(cells[:, 1:].copy(), cells[:, 0].copy()), people).differences()
-            session = rows.session(QUANTIZERS, check_finite=False)
+            rows = PeopleRows(DenseRows(cells[:, 1:].copy(), cells[:, 0].copy()), people)
+            session = differences(rows).session(QUANTIZERS, check_finite=False)
             session.add(1)
             counts = session.evaluate(queries.slope_counts, [0.1], 0, np.array([-1.0, 0.0, 2.0]))
             found.append((session.scores(0.0, np.array([0.5]), 1.0), counts))
@@ -176,9 +177,10 @@ def test_every_storage_has_the_same_bits():
         assert (session.scores(*MODEL, 1.0) == first).all()
         for query, public, _ in QUERIES:
             assert (flat(session.evaluate(query, *public)) == flat(sessions[0].evaluate(query, *public))).all()
-    pairs = [PeopleRows(rows, people).differences().session(QUANTIZERS, check_finite=False) for rows in storages]
-    sums = [session.scores(0.0, np.array([]), 1.0) for session in pairs]
-    assert all((each == sums[0]).all() for each in sums)
+    for differences in (PeopleRows.differences, PeopleRows.own_differences):
+        pairs = [differences(PeopleRows(rows, people)).session(QUANTIZERS, check_finite=False) for rows in storages]
+        sums = [session.scores(0.0, np.array([]), 1.0) for session in pairs]
+        assert all((each == sums[0]).all() for each in sums)
     thresholds = np.array([-1.0, 0.0, 1.0])
     counts = [PeopleRows(rows, people).evaluate(queries.feature_counts, thresholds) for rows in storages]
     assert all((each == counts[0]).all() for each in counts)

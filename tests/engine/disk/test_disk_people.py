@@ -40,15 +40,15 @@ def results(rows):
 
 
 def of_standing(rows):
-    session = rows.differences().session(QUANTIZERS, check_finite=False)
-    # One of the features is whether another is missing.
-    for feature in (2, D + 1):
-        session.add(feature)
-    return [
-        session.scores(0.0, np.array([0.5, 0.1]), 1.0),
-        *(session.evaluate(queries.column_counts, place, THRESHOLDS) for place in (0, 1)),
-        rows.evaluate(queries.feature_counts, THRESHOLDS),
-    ]
+    sums = []
+    for differences in (rows.differences(), rows.own_differences()):
+        session = differences.session(QUANTIZERS, check_finite=False)
+        # One of the features is whether another is missing.
+        for feature in (2, D + 1):
+            session.add(feature)
+        sums.append(session.scores(0.0, np.array([0.5, 0.1]), 1.0))
+        sums += [session.evaluate(queries.column_counts, place, THRESHOLDS) for place in (0, 1)]
+    return [*sums, rows.evaluate(queries.feature_counts, THRESHOLDS)]
 
 
 def assert_same(actual, expected):

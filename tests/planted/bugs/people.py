@@ -31,7 +31,7 @@ PEOPLE = (
         CHECK,
         {
             "engine.cpu.people_rows:PeopleRows.differences": [
-                ("PeopleRows(PairedRows(self._rows, pairs), pairs.people)", "self._rows.differences()"),
+                ("self._paired(self.people.pairs())", "self._rows.differences()"),
             ]
         },
     ),
@@ -39,6 +39,29 @@ PEOPLE = (
         "a person in two pairs",
         CHECK,
         {"engine.people:People.pairs": [("ranked[::2], ranked[1::2]", "ranked[:-1], ranked[1:]")]},
+    ),
+    Bug(
+        "a term for each pair of a person's own rows",
+        CHECK,
+        {
+            "engine.cpu.people_rows:PeopleRows.own_differences": [
+                (
+                    "self._paired(self.people.own_pairs())",
+                    "(lambda pairs: self._paired(pairs._replace(people=People.of(pairs.people.order))))"
+                    "(self.people.own_pairs())",
+                ),
+            ]
+        },
+    ),
+    Bug(
+        "a person with one row in two pairs of these",
+        CHECK,
+        {
+            "engine.people:People.own_pairs": [
+                ("alone[::2]), (ahead, alone[1::2])", "alone[:-1]), (ahead, alone[1:])"),
+                ("len(alone) // 2", "max(0, len(alone) - 1)"),
+            ]
+        },
     ),
     Bug(
         "differences on a disk of rows as they lie there",

@@ -6,7 +6,9 @@ number of candidates, and no noise:
 - in public units, clipped: the best where they are right;
 - by whether it is above a threshold that divides the records evenly, or above 0 where none was released;
 - by the signs of the differences of pairs of records, against the differences of their residuals: free of centre and
-  scale for any distribution, at half the signal.
+  scale for any distribution, at half the signal;
+- by those of rows of one person, where people have several: of what varies within people it has twice the signal of
+  pairs of people, and what is a person's own is not in its residuals.
 
 Where cells may be missing, "feature j is missing" is a feature of its own, d + j of `Rows` with d features, seen in one
 way. A cell that is missing has level 0 in the other ways.
@@ -23,6 +25,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +37,7 @@ from dpsparse.algorithms.pursuit.pursuit_constants import ABOVE_SPLIT, BETWEEN_0
 from dpsparse.algorithms.pursuit.state import State
 from dpsparse.data.public_units import PublicUnits
 from dpsparse.engine import queries
-from dpsparse.engine.protocols import OnProgress, Rows, Session
+from dpsparse.engine.protocols import OnProgress, Rows, RowsOfPeople, Session
 from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer
 
 
@@ -207,8 +210,11 @@ class Candidates:
             link=facts.family.link,
             on_progress=on_progress,
         )
-        by_pairs = (Quantizer(SIGN),) if decisions.compares_pairs(facts) else ()
-        pairs = self._rows.differences().session(by_pairs, check_finite=False)
+        by_pairs: tuple[Quantizer, ...] = (Quantizer(SIGN),) if decisions.compares_pairs(facts) else ()
+        pairs, own = self._rows.differences().session(by_pairs, check_finite=False), None
+        if decisions.compares_own_rows(facts):
+            own = cast(RowsOfPeople, self._rows).own_differences().session(by_pairs, check_finite=False)
+            by_pairs *= 2
         features = np.tile(np.arange(self._d), (len(families) + len(by_pairs), 1))
         if decisions.compares_gaps(facts):
             features[len(families) - 1] += self._d
@@ -217,7 +223,7 @@ class Candidates:
         can_be = np.array(possible, dtype=bool).reshape(features.shape)
         if self._among is not None:
             can_be &= np.isin(features, self._among)
-        return OpenCandidates(facts, records, pairs, features, can_be)
+        return OpenCandidates(facts, records, pairs, features, can_be, own)
 
 
 class OpenCandidates:
@@ -225,8 +231,9 @@ class OpenCandidates:
 
     `facts`: what decides where residuals are clipped.
     `records`, `pairs`: on the records, and on the differences of pairs.
-    `features`: which feature each candidate is, a row for each way to see them; that of pairs is the last.
+    `features`: which feature each candidate is, a row for each way to see them; those of differences are the last.
     `can_be` (ndarray of bool of the same shape): which of them are candidates.
+    `own`: on the differences of rows of each person, where these are candidates.
     """
 
     def __init__(
@@ -236,10 +243,13 @@ class OpenCandidates:
         pairs: Session,
         features: NDArray[np.int64],
         can_be: NDArray[np.bool_],
+        own: Session | None = None,
     ) -> None:
         self.records, self.pairs, self._facts = records, pairs, facts
+        # Of differences there are responses and columns, and no constant.
+        self.differences = (pairs,) if own is None else (pairs, own)
         self._by_pairs = decisions.compares_pairs(facts)
-        self._by_records = len(can_be) > self._by_pairs
+        self._by_records = len(can_be) > self._by_pairs * len(self.differences)
         # With many features a copy of their scores takes as long as a pick among them.
         self._some = None if can_be.all() else can_be
         self._features = self._of_candidates(features)
@@ -279,7 +289,8 @@ class OpenCandidates:
             family = self._facts.family
             unit = family.unit(state.center)
             slope = unit * family.mean_slope(state.residual_scale)
-            scores.append(self.pairs.scores(0.0, slope * state.effects[state.constants :], math.sqrt(2) * unit * tau))
+            model = 0.0, slope * state.effects[state.constants :], math.sqrt(2) * unit * tau
+            scores += [each.scores(*model) for each in self.differences]
         table = scores[0] if len(scores) == 1 else np.concatenate(scores)
         wholes = self._wholes(table, state, companions, level)
         np.abs(table, out=table)

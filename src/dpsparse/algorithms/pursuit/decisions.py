@@ -158,6 +158,16 @@ def compares_pairs_alone(facts: PublicFacts) -> bool:
     return facts.rows.many and selects_without_units(facts) and facts.family.scaled is not None
 
 
+def compares_own_rows(facts: PublicFacts) -> bool:
+    """Whether signs of differences of rows of one person are candidates beside those of pairs of people.
+
+    Who has several rows is public. All of a person's rows add up to a term of their own, where a pair of people is one,
+    so that scores of what varies within people are about twice as large; other features are left to the pairs. Set by
+    `people.py`.
+    """
+    return compares_pairs_alone(facts)
+
+
 def split_nats(facts: PublicFacts) -> float:
     """By how many nats an even split of a feature leads a useless one; where all are 0/1, none needs one."""
     scaled = facts.family.scaled is not None

@@ -68,7 +68,7 @@ class Data:
             session.close()
 
     def _sessions(self) -> tuple[Session, ...]:
-        return () if self.opened is None else (self.opened.records, self.opened.pairs)
+        return () if self.opened is None else (self.opened.records, *self.opened.differences)
 
     @property
     def of_units(self) -> tuple[Session, Session]:
@@ -99,8 +99,7 @@ class Data:
         """Read one more feature as a column; gives what is publicly known of its unit, or was released before."""
         with self.reporter.step() as on_progress:
             self.records.add(feature, on_progress)
-            self.pairs.add(feature)
-            for session in self._of_units or ():
+            for session in (*self.scored.differences, *(self._of_units or ())):
                 session.add(feature)
         unit = self.taken_over.get(feature)
         if unit is None:
@@ -118,7 +117,8 @@ class Data:
     def rescale(self, unit: FeatureUnit) -> None:
         """Read the newest column in its unit from here on."""
         self.records.rescale(unit.center, unit.scale)
-        self.pairs.rescale(0.0, unit.scale)
+        for session in self.scored.differences:
+            session.rescale(0.0, unit.scale)
 
 
 def counter(session: Session, query: Query, *public: Any, **options: Any) -> Counter:

@@ -27,8 +27,22 @@ def partner_of_person(position: int, people: Iterable[int]) -> int:
     return ranked[ranked.index(position) ^ 1]
 
 
+def partner_with_one_row(position: int, people: Iterable[int]) -> int:
+    """Who shares a term with the person at `position` where rows of each person are compared: one row has none beside.
+
+    People with one row are ranked by the same multiples. Of an odd number the first is alone; then each two are a pair.
+    """
+    spread = {person: number * 2654435769 % 2**32 for number, person in enumerate(people) if n_rows(person) == 1}
+    ranked = sorted(spread, key=lambda person: spread[person])[len(spread) % 2 :]
+    return ranked[ranked.index(position) ^ 1] if position in ranked else position
+
+
 def partners_of_person(position: int, people: Iterable[int]) -> list[int]:
-    """The same among all of them, and among those with several rows: effects within people leave the others out."""
+    """All with whom a person shares a term of a sum over pairs.
+
+    Among all people; among those with several rows, as effects within people leave the others out; among the others.
+    """
     people = list(people)
     several = [person for person in people if n_rows(person) > 1]
-    return [partner_of_person(position, some) for some in (people, several)]
+    pairs = [partner_of_person(position, some) for some in (people, several)]
+    return [*pairs, partner_with_one_row(position, people)]

@@ -80,7 +80,13 @@ class PeopleRows:
 
     def differences(self) -> Any:
         """The differences of pairs of people, row by row; see `protocols.Rows`."""
-        pairs = self.people.pairs()
+        return self._paired(self.people.pairs())
+
+    def own_differences(self) -> Any:
+        """The differences of rows of each person; see `People.own_pairs`."""
+        return self._paired(self.people.own_pairs())
+
+    def _paired(self, pairs: Pairs) -> Any:
         return PeopleRows(PairedRows(self._rows, pairs), pairs.people)
 
     def evaluate(self, query: Query, *public: Any) -> Any:

@@ -2,9 +2,9 @@
 
 Workers quantize the features where they lie, and exchange levels, responses and selected columns, so that in the end
 each partition holds whole people, person after person, as `engine.cpu.people_rows` has them in memory: the bits are the
-same. A byte a cell and quantizer moves, not the features. These move as they are, once, where pairs of people need
-their differences, of which levels are kept; and those of the rows that stand for people where splits need them, which
-are kept only where workers hold the features anyway.
+same. A byte a cell and quantizer moves, not the features. These move as they are where pairs of rows need their
+differences, of which levels are kept: once for pairs of people, and once for pairs of a person's own rows. So do those
+of the rows that stand for people where splits need them, which are kept only where workers hold the features anyway.
 
 Whose rows are whose is known to the client: what it sends is which rows of a partition go where.
 """
@@ -27,7 +27,7 @@ from dpsparse.engine.dask.dask_rows import DaskRows, Partitions
 from dpsparse.engine.dask.session import DaskSession
 from dpsparse.engine.dask.tasks import compute, futures_by_key, persist, tasks
 from dpsparse.engine.links import IDENTITY, Link
-from dpsparse.engine.people import Held, People
+from dpsparse.engine.people import Held, Pairs, People
 from dpsparse.engine.protocols import OnProgress, Query
 from dpsparse.engine.quantize import Quantizer
 from dpsparse.engine.queries import Column, nonfinite_blocks, total
@@ -85,7 +85,14 @@ class DaskPeopleRows:
 
     def differences(self) -> "DaskPairedRows":
         """The differences of pairs of people, row by row; see `protocols.Rows`."""
-        first, second, people = self.people.pairs()
+        return self._paired(self.people.pairs())
+
+    def own_differences(self) -> "DaskPairedRows":
+        """The differences of rows of each person; see `People.own_pairs`."""
+        return self._paired(self.people.own_pairs())
+
+    def _paired(self, pairs: Pairs) -> "DaskPairedRows":
+        first, second, people = pairs
         held = people.held()
         blocks = held.blocks(max(self._lengths))
         exchange = self._exchange([np.concatenate([first[block], second[block]]) for block in blocks])
@@ -152,7 +159,7 @@ class DaskPeopleSession(DaskSession):
 
 
 class DaskPairedRows:
-    """The differences of pairs of people; see `protocols.Rows`."""
+    """The differences of pairs of rows; see `protocols.Rows`."""
 
     def __init__(self, exchange: "_Exchange", people: list[Held], data: tuple[Any, ...]) -> None:
         self._exchange, self._people, self._data = exchange, people, data

@@ -65,9 +65,8 @@ class DiskPeopleRows(PeopleRows):
         rows = DiskRows(PlacedSource(self._rows.source, mine), self._rows.y[mine])
         return DiskPeopleRows(rows, People.of(number[mine]))
 
-    def differences(self) -> "DiskPairedRows":
-        """The differences of pairs of people, row by row; see `protocols.Rows`."""
-        return DiskPairedRows(self._rows, self.people.pairs())
+    def _paired(self, pairs: Pairs) -> "DiskPairedRows":
+        return DiskPairedRows(self._rows, pairs)
 
     def session(
         self,
@@ -87,7 +86,7 @@ class DiskPeopleRows(PeopleRows):
 
 
 class DiskPairedRows(PeopleRows):
-    """The differences of pairs of people."""
+    """The differences of pairs of rows."""
 
     _rows: Any
 
