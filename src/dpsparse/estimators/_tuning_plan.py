@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import cast
 
 from dpsparse.algorithms.guarantee_shares import mu_to_divide, share_of, share_spent, within_mu, within_rho
-from dpsparse.algorithms.pursuit.budget import median_share
 from dpsparse.algorithms.pursuit.grids import SIZES
 from dpsparse.algorithms.pursuit.schedule import Schedule
+from dpsparse.algorithms.pursuit.shares import median_share
 from dpsparse.privacy.accounting.compose import compose_gdp
 from dpsparse.privacy.accounting.meter import Commitment, in_part
 from dpsparse.privacy.accounting.release import ExponentialMechanism, Slot

@@ -11,8 +11,7 @@ have at least `FINAL_LEAST` together.
 What holds in tiny tables alone (`decisions.tiny`), or where no feature is looked at, was set by `small_tables.py`.
 """
 
-import math
-from collections.abc import Callable, Sized
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +19,6 @@ from numpy.typing import NDArray
 
 from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit import pursuit_constants as c
-from dpsparse.algorithms.pursuit.decisions import clip
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.price_cases import (
     always,
@@ -391,17 +389,3 @@ def unit_shares(facts: PublicFacts) -> dict[str, float]:
 # Of what is left for the final gradients, second moments have these parts too, where features in unknown units are
 # selected: what is plentiful is worth more there.
 EXTRA_GRAM_MATRIX, EXTRA_JACOBIAN, EXTRA_SCORE_VARIANCE = Abundant(0.12, -0.06), Fixed(0.06), Fixed(0.03)
-
-
-def median_share(n: float, rho: float, grid: Sized, least: float, most: float) -> float:
-    """The share at which a median by exponential mechanism is safe from the far ends of its grid.
-
-    A point beyond all data has a utility of n/2 less than the median, so all points of the grid together have odds of
-    at most exp(log |grid| - e0 n / 4), e0^2 = 8 share rho: these are kept to e^-6, within public limits on the share.
-    """
-    epsilon0 = OF_A_MEDIAN * (math.log(len(grid)) + c.SAFE_MEDIAN_NATS) / n
-    return clip(epsilon0**2 / (BOUNDED_RANGE * rho), least, most)
-
-
-# A pick that is e0-bounded-range costs e0^2 / 8 in zCDP; a utility of n / 2 has odds of exp(e0 n / 4).
-BOUNDED_RANGE, OF_A_MEDIAN = 8, 4

@@ -8,7 +8,6 @@ import numpy as np
 
 from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit import pursuit_constants as c
-from dpsparse.algorithms.pursuit.budget import BOUNDED_RANGE
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.result import (
     NO_MEAN,
@@ -23,6 +22,7 @@ from dpsparse.algorithms.pursuit.result import (
     ResponseSummary,
 )
 from dpsparse.algorithms.pursuit.schedule import Schedule
+from dpsparse.algorithms.pursuit.shares import BOUNDED_RANGE
 from dpsparse.algorithms.pursuit.state import State
 from dpsparse.algorithms.pursuit.updates import doubts_of, doubts_of_step, left_out, widened
 from dpsparse.families.estimands import MEAN

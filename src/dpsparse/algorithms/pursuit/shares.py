@@ -4,6 +4,7 @@ N = n sqrt(rho) is the size of a table as privacy sees it.
 """
 
 import math
+from collections.abc import Sized
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -158,3 +159,17 @@ class Splits:
 
     def __str__(self) -> str:
         return f"2 · {c.LEAST_NATS}² d / N² at least, {c.SPLITS_SHARE:g} at most"
+
+
+def median_share(n: float, rho: float, grid: Sized, least: float, most: float) -> float:
+    """The share at which a median by exponential mechanism is safe from the far ends of its grid.
+
+    A point beyond all data has a utility of n/2 less than the median, so all points of the grid together have odds of
+    at most exp(log |grid| - e0 n / 4), e0^2 = 8 share rho: these are kept to e^-6, within public limits on the share.
+    """
+    epsilon0 = OF_A_MEDIAN * (math.log(len(grid)) + c.SAFE_MEDIAN_NATS) / n
+    return clip(epsilon0**2 / (BOUNDED_RANGE * rho), least, most)
+
+
+# A pick that is e0-bounded-range costs e0^2 / 8 in zCDP; a utility of n / 2 has odds of exp(e0 n / 4).
+BOUNDED_RANGE, OF_A_MEDIAN = 8, 4
