@@ -81,25 +81,26 @@ ANY_TAILS = Tails()
 class Bins:
     """How a histogram tells a tail: the bins that it is fitted to, and widths of windows that tell of equal values.
 
-    Equal values may lie far out: the fit then starts there. With `rising` they are told by a window with more records
-    than the one before it: where a tail falls, a fit that starts with few records starts where noise makes them more.
+    Equal values may lie far out: the fit then starts there. Where bins are `wide` they are told by a window with more
+    records than the one before it: where a tail falls, a fit that starts with few records starts where noise makes them
+    more. And no clip lies within the fullest bin, for most numbers may be equal and lie at any place in it.
     """
 
     tail: int
     far: tuple[int, ...]
-    rising: bool = False
+    wide: bool = False
 
 
 FINE = Bins(c.TAIL_BINS, c.FAR_WINDOWS)
-OCTAVES = Bins(c.TAIL_OCTAVES, c.FAR_OCTAVES, rising=True)
+OCTAVES = Bins(c.TAIL_OCTAVES, c.FAR_OCTAVES, wide=True)
 
 
 @dataclass(frozen=True)
 class Norms:
     """A law of norms: records at some rising norms, of which there are `n_records`.
 
-    `noise` is the standard deviation of a count of the histogram that it is from, and `closest` the place of the norm
-    from which on clips are considered.
+    `noise` is the standard deviation of a count of the histogram that it is from, `closest` the place of the norm from
+    which on clips are considered, and `least` the least of these.
     """
 
     values: NDArray[np.float64]
@@ -107,6 +108,7 @@ class Norms:
     n_records: float
     noise: float = 0.0
     closest: int = 0
+    least: float = 0.0
 
     @classmethod
     def of(
@@ -132,8 +134,13 @@ class Norms:
         tail = edges[start] * np.exp(points)
         middles = np.append((tail[1:] + tail[:-1]) / 2, tail[-1])
         masses = np.append(-np.diff(beyond), beyond[-1])
+        if bins.wide:
+            masses = _as_counted(masses, middles, edges[start:], counts[start:], noise)
+        fullest = int(np.argmax(counts))
+        surely = bins.wide and counts[fullest] >= c.TAIL_DEVIATIONS * noise
+        least = float(edges[fullest + 1]) if surely else 0.0
         counts = np.append(np.maximum(counts[:start], 0.0), masses)
-        return cls(np.append(body, middles), counts, n_records, noise, closest)
+        return cls(np.append(body, middles), counts, n_records, noise, closest, least)
 
     def mean(self, of: NDArray[np.float64]) -> float:
         """The mean over records of a function of the norm, given at `values`."""
@@ -160,7 +167,26 @@ class Norms:
     @property
     def bounds(self) -> NDArray[np.float64]:
         """The norms at which a clip may be."""
-        return np.append(self.values[self.closest : -c.TAIL_POINTS], self.values[-c.TAIL_POINTS :: c.TAIL_STRIDE])
+        bounds = np.append(self.values[self.closest : -c.TAIL_POINTS], self.values[-c.TAIL_POINTS :: c.TAIL_STRIDE])
+        return np.append(self.least, bounds[bounds > self.least]) if self.least else bounds
+
+
+def _as_counted(
+    masses: NDArray[np.float64],
+    values: NDArray[np.float64],
+    edges: NDArray[np.float64],
+    counts: NDArray[np.float64],
+    noise: float,
+) -> NDArray[np.float64]:
+    """The records of a law at its values, with those of each bin between the law's and the counted ones.
+
+    Bins have many records near the middle of all, where no tail begins yet: both count by their errors.
+    """
+    bin_of = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(counts) - 1)
+    expected = np.maximum(np.bincount(bin_of, masses, minlength=len(counts)), c.NO_VARIANCE)
+    trust = 1 / (1 + (noise / (c.LAW_DOUBT * expected)) ** 2)
+    factor = np.maximum(1 + trust * (counts / expected - 1), 0.0)
+    return np.asarray(masses * factor[bin_of])
 
 
 def _threshold(counts: NDArray[np.float64], needed: float, noise: float, bins: Bins) -> tuple[int, int, float]:
@@ -178,7 +204,7 @@ def _threshold(counts: NDArray[np.float64], needed: float, noise: float, bins: B
     for width in bins.far:
         surely = c.FAR_DEVIATIONS * noise * np.sqrt(width)
         sums = _window_sums(counts, width)
-        before = np.append(np.zeros(width), np.maximum(sums[:-width], 0.0)) if bins.rising else 0.0
+        before = np.append(np.zeros(width), np.maximum(sums[:-width], 0.0)) if bins.wide else 0.0
         far = np.flatnonzero(sums - before >= surely)
         if len(far) and far[-1] > start:
             start, needed = int(far[-1]), min(needed, surely)

@@ -87,7 +87,7 @@ f has the bound that it needs. It has:
   clipped at QW in each coordinate, and truncated (`add_people`): each coordinate of a term lies in [-QW, QW]. The
   score of a variable as a whole is not used: a person's rows may have several of its levels.
 A person's blank rows add nothing. One whose rows are all blank has a term of 0: each of their vectors, weights and
-counts is 0. With one row a person all this is what it is for records, to the same bits.
+counts is 0. With one row a person a fit takes the rows as records, to the same bits as without ids.
 
 Gaps. What a missing cell adds is fixed by its own record: level 0, 0 in units, no count (`engine.quantize`), and its
 indicator is one more feature. So f is still a function of one record with the same bounds. A record whose response is

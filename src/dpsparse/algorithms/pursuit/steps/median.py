@@ -52,13 +52,14 @@ class MedianLineStep:
         means, noise = releases.mean(slot, sums, queries.MEDIAN_LINE_NORM)
         derivative = _derivative(2 * means[2:] + [0.5, 0.0, 0.5], 2 * noise)
         line, error = newton_step(means[:2], noise, derivative, c.MEDIAN_SLOPE_SPREAD * reach / width)
-        # A step beyond the width leaves the residuals that it was computed from.
-        height = float(np.clip(line[0], -1.0, 1.0))
+        # A step beyond the width leaves the residuals that it was computed from. Of a response of two values few
+        # residuals are within it, and a slope may be any number.
+        height, most = float(np.clip(line[0], -1.0, 1.0)), c.MOST_MEDIAN_SLOPE * c.MEDIAN_SLOPE_SPREAD
         concluded = replace(
             concluded,
             median=width * height,
             median_error=width * math.hypot(error, c.MEDIAN_DOUBT * height),
-            median_slope=max(0.0, 1 + float(line[1]) * width / reach),
+            median_slope=1 + float(np.clip(line[1] * width / reach, -most, most)),
         )
         return replace(state, conclusion=concluded)
 
