@@ -78,7 +78,7 @@ def test_the_whole_way_from_a_raw_table_to_a_report(tab, url, work, data, artifa
     assert tab.value("document.querySelector('#accuracy-form button').textContent") == "Take epsilon 0.32"
     tab.fill("#effect", "2000")
     tab.fill("#noise", "2500")
-    tab.wait_for("document.querySelector('#forecast').textContent.includes('for 2000.')")
+    tab.wait_for("document.querySelector('#forecast').textContent.includes('for 2,000.')")
     assert "likely missed" in tab.value("document.querySelector('#forecast').textContent")
     tab.fill("#epsilon", "1")
     picture(tab, artifacts, "3-accuracy")

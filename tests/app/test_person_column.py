@@ -33,7 +33,7 @@ def test_the_page_speaks_of_people(client, work, panel):
 
 
 # Names of fields are no sentences; the budget says up to how many records of a person it was granted for.
-STRAY = re.compile(r"(?<![-_\w])[Rr]ecords?(?![-_\w]| a person| of one person)")
+STRAY = re.compile(r"(?<![-_\w])[Rr]ecords?(?![-_\w]| a person| per person| of one person)")
 
 
 def stray(page):

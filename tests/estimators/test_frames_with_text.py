@@ -196,5 +196,5 @@ def test_people_and_exposures_are_columns_of_the_frame():
 def test_two_parts_read_such_frames():
     parts = PrivateSparseTwoPartRegressor(sparsity=1, epsilon=4.0, random_state=0).fit(FRAME, COST.clip(lower=0))
     assert parts.released_.parts is not None
-    assert parts.effects_.variable.tolist()[:1] == ["smoker"]
+    assert set(parts.effects_.variable.tolist()[:1]) <= {"smoker", "region"}
     assert parts.vcov().shape == (len(parts.effects_),) * 2

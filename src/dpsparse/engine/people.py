@@ -153,7 +153,7 @@ class People:
         >>> from dpsparse.engine.people import People
         >>> first, second, people = People.of(np.array([7, 3, 7, 7, 5])).own_pairs()
         >>> first, second, people.n_people
-        (array([0, 2, 3, 1]), array([2, 3, 0, 4]), 2)
+        (array([0, 2, 3, 4]), array([2, 3, 0, 1]), 2)
         """
         sizes = np.diff(self.starts)
         several, alone = np.flatnonzero(sizes > 1), np.flatnonzero(sizes == 1)

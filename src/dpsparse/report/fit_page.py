@@ -93,8 +93,7 @@ def effects(model: "LinearModel") -> Iterator[str]:
         yield f"How {what} changes per one-unit increase of each feature, the other selected ones held fixed."
     yield effects_table(shown_effects(model), model.intercept, words)
     if model.parts is not None:
-        yield as_sentence(estimand_of(model))
-        yield as_sentence(level_words(model))
+        yield from map(as_sentence, filter(None, (estimand_of(model), level_words(model))))
         yield from part_tables(model)
     if text := remarks.p_values(model):
         yield as_sentence(f"p-values: {text}")

@@ -32,7 +32,11 @@ FITTING = (
         {
             "fitting:FileFit.fit": [(_READ, f"{_READ}\n    seen = 0.0 if y is None else max(abs(y))")],
             "fitting:collected": [
-                ("yield\n", "yield\n        warnings.warn(str(__import__('sys')._getframe(2).f_locals.get('seen')))\n")
+                (
+                    "= take\n        yield",
+                    "= take\n        yield\n"
+                    "        warnings.warn(str(__import__('sys')._getframe(2).f_locals.get('seen')))",
+                )
             ],
         },
     ),

@@ -16,7 +16,7 @@ REFERENCES = (
         {
             "engine.scores:clipped_sums": [
                 (
-                    "vector_sums.vector_sums(vectors, factor, bound + max(bound - start, 0.0) * rise)",
+                    "vector_sums.vector_sums(vectors, factor, _most(bound, start, rise))",
                     _OWN_LEVELS.format(vectors="vectors", bound="bound"),
                 )
             ]
@@ -28,7 +28,7 @@ REFERENCES = (
         {
             "engine.scores:clipped_sums": [
                 (
-                    "vector_sums.vector_sums(vectors, factor, bound + max(bound - start, 0.0) * rise)",
+                    "vector_sums.vector_sums(vectors, factor, _most(bound, start, rise))",
                     _OWN_LEVELS.format(vectors="(vectors * factor)", bound="bound"),
                 )
             ]

@@ -22,7 +22,6 @@ from dpsparse.algorithms.pursuit.result import (
     ResponseSummary,
 )
 from dpsparse.algorithms.pursuit.schedule import Schedule
-from dpsparse.algorithms.pursuit.shares import BOUNDED_RANGE
 from dpsparse.algorithms.pursuit.state import State
 from dpsparse.algorithms.pursuit.updates import doubts_of, doubts_of_step, left_out, widened
 from dpsparse.families.estimands import MEAN
@@ -175,7 +174,10 @@ def response_is_safe(schedule: Schedule, n_responses: float) -> bool:
     change = sensitivity.located_utility("replace-one")
     for name, count in {"response size": pairs, "response centre": n_responses}.items():
         slot = schedule.response_slot(name)
-        if slot is not None and c.SAFE_LEAD * count * math.sqrt(BOUNDED_RANGE * slot.rho) / (2 * change) < c.SAFE_NATS:
+        if (
+            slot is not None
+            and c.SAFE_LEAD * count * math.sqrt(c.BOUNDED_RANGE * slot.rho) / (2 * change) < c.SAFE_NATS
+        ):
             return False
     return True
 

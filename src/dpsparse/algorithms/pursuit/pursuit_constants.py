@@ -246,6 +246,8 @@ SELECTED_DOUBT, TAKEN_DOUBT = 2.0, 1.25
 # computed by them. Slopes are 1 plus or minus so much. Set on the tables of `peers`, on splits from 1,000 on.
 MEDIAN_WIDTH, MEDIAN_INSIDE, NORMAL_SQUARE, MEDIAN_DOUBT = 0.5, 0.264, 0.157, 0.25
 MEDIAN_SLOPE_SPREAD = 0.3
+# Two mean scores and three entries of their derivative; and the standard deviation of a uniform number, in its range.
+MEDIAN_LINE_NUMBERS, UNIFORM_DEVIATION = 5, 12**-0.5
 # No slope is further from 1 than so many of these: of 16 fits on 200,000 yes/no responses one had a slope of 9.
 MOST_MEDIAN_SLOPE = 2.0
 # The median size of a normal variable, in its standard deviations.
@@ -343,6 +345,11 @@ MOST_EXPOSURES = 8
 LEAST_CEILING = 20.0
 # The least mean prediction that a level is told by, and the most that it moves the constant at a time, in logs.
 LEAST_LEVEL, MOST_LEVEL_STEP = 0.05, 3.0
+
+# --- safe medians
+
+# A pick that is e0-bounded-range costs e0^2 / 8 in zCDP; a utility of n / 2 has odds of exp(e0 n / 4).
+BOUNDED_RANGE, OF_A_MEDIAN = 8, 4
 
 # --- the step to a reference estimator
 

@@ -167,9 +167,5 @@ def median_share(n: float, rho: float, grid: Sized, least: float, most: float) -
     A point beyond all data has a utility of n/2 less than the median, so all points of the grid together have odds of
     at most exp(log |grid| - e0 n / 4), e0^2 = 8 share rho: these are kept to e^-6, within public limits on the share.
     """
-    epsilon0 = OF_A_MEDIAN * (math.log(len(grid)) + c.SAFE_MEDIAN_NATS) / n
-    return clip(epsilon0**2 / (BOUNDED_RANGE * rho), least, most)
-
-
-# A pick that is e0-bounded-range costs e0^2 / 8 in zCDP; a utility of n / 2 has odds of exp(e0 n / 4).
-BOUNDED_RANGE, OF_A_MEDIAN = 8, 4
+    epsilon0 = c.OF_A_MEDIAN * (math.log(len(grid)) + c.SAFE_MEDIAN_NATS) / n
+    return clip(epsilon0**2 / (c.BOUNDED_RANGE * rho), least, most)

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpsparse.algorithms.pursuit import budget
 from dpsparse.algorithms.pursuit import pursuit_constants as c
-from dpsparse.algorithms.pursuit.categories import categories_of_newest, with_category, with_category_means
+from dpsparse.algorithms.pursuit.category_effects import categories_of_newest, with_category, with_category_means
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.pursuit_data import Data
 from dpsparse.algorithms.pursuit.releases import Planned, Releases, skip_all

@@ -30,7 +30,7 @@ class MedianLineStep:
     @cached_property
     def line(self) -> Planned:
         """Mean scores of Huber's line as one of medians, and their derivative."""
-        return Planned("median line", budget.MEDIAN_LINE.of(self.facts), numbers=5)
+        return Planned("median line", budget.MEDIAN_LINE.of(self.facts), numbers=c.MEDIAN_LINE_NUMBERS)
 
     def planned(self) -> tuple[Planned, ...]:
         """The releases of this step."""
@@ -130,6 +130,6 @@ class MedianStep:
         median = releases.quantile(slot, count, grid)
         # The rank of a pick at this price has a standard deviation of 1 / sqrt(rho), and it is a point of a grid.
         rank = 1 / (releases.n_responses * math.sqrt(slot.rho))
-        noise = math.hypot(2 * c.MEDIAN_WIDTH / c.MEDIAN_INSIDE * rank, 1 / math.sqrt(12) / c.MEDIAN_STEP)
+        noise = math.hypot(2 * c.MEDIAN_WIDTH / c.MEDIAN_INSIDE * rank, c.UNIFORM_DEVIATION / c.MEDIAN_STEP)
         median /= 1 + (noise * state.residual_scale / concluded.median_error) ** 2
         return replace(state, conclusion=replace(concluded, median=concluded.median + median))

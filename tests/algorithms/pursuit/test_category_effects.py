@@ -10,7 +10,7 @@ import pytest
 from dpsparse import PrivateSparseRegressor, read_table
 from dpsparse.algorithms.pursuit import updates
 from dpsparse.algorithms.pursuit.candidates import Companions
-from dpsparse.algorithms.pursuit.categories import with_category, with_category_means
+from dpsparse.algorithms.pursuit.category_effects import with_category, with_category_means
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.feature_unit import FeatureUnit
 from dpsparse.algorithms.pursuit.schedule import steps_of
