@@ -58,6 +58,24 @@ def test_both_sides_are_those_of_numbers_with_the_other_sign():
     assert one.of(np.array([0.0, -1e9, 1e9])).tolist() == [0.0, -one.below.most, one.above.most]
 
 
+@pytest.mark.parametrize("size", [0.26, 0.49])
+def test_equal_values_are_within_the_range_wherever_they_lie_in_their_octave(size):
+    rng = np.random.default_rng(5)
+    numbers = np.where(rng.random(N) < 0.8, -size, rng.exponential(2.0, N))
+    clip = sides_of(numbers, 20.0, rng).best_range(replaced, 5e-3, LEVEL_BIAS)
+    assert clip.of(np.array([-size])) == pytest.approx(-size, rel=0.1)
+
+
+def test_counts_correct_a_law_where_no_tail_begins_yet():
+    rng, noise = np.random.default_rng(6), 30.0
+    numbers = np.where(rng.random(N) < 0.8, -0.3, rng.lognormal(size=N) - 0.3)
+    within = [float(((numbers > low) & (numbers <= 2 * low)).sum()) for low in (0.5, 1.0, 2.0)]
+    laws = [sides_of(numbers, noise, rng).above for _ in range(10)]
+    for low, true in zip((0.5, 1.0, 2.0), within, strict=True):
+        told = [law.counts[(law.values > low) & (law.values <= 2 * low)].sum() for law in laws]
+        assert np.mean(told) == pytest.approx(true, rel=0.35)
+
+
 def test_more_noise_means_a_nearer_range():
     rng = np.random.default_rng(3)
     sides = sides_of(costs(rng), 20.0, rng)

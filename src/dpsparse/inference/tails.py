@@ -183,10 +183,11 @@ def _as_counted(
     Bins have many records near the middle of all, where no tail begins yet: both count by their errors.
     """
     bin_of = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(counts) - 1)
-    expected = np.maximum(np.bincount(bin_of, masses, minlength=len(counts)), c.NO_VARIANCE)
-    trust = 1 / (1 + (noise / (c.LAW_DOUBT * expected)) ** 2)
-    factor = np.maximum(1 + trust * (counts / expected - 1), 0.0)
-    return np.asarray(masses * factor[bin_of])
+    expected = np.bincount(bin_of, masses, minlength=len(counts))
+    variance = (c.LAW_DOUBT * expected) ** 2
+    trust = variance / np.maximum(variance + noise**2, c.NO_VARIANCE)
+    combined = np.maximum(expected + trust * (counts - expected), 0.0)
+    return np.asarray(masses * (combined / np.maximum(expected, c.NO_VARIANCE))[bin_of])
 
 
 def _threshold(counts: NDArray[np.float64], needed: float, noise: float, bins: Bins) -> tuple[int, int, float]:

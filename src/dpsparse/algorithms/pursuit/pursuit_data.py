@@ -110,7 +110,7 @@ class Data:
 
     def add_category(self, feature: int, unit: FeatureUnit) -> None:
         """Read another category of a variable as a column, in its unit."""
-        for session in (self.records, self.pairs, *(self._of_units or ())):
+        for session in (self.records, *self.scored.differences, *(self._of_units or ())):
             session.add(feature)
         self.rescale(unit)
 
