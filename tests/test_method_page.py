@@ -106,6 +106,7 @@ STATED = [
     ("is at least so wide that its privacy noise is {:g} of a sampling error", inference.INSURED_NOISE),
     ("There it takes {} standard deviations of a window", {5: "five"}[inference.FAR_DEVIATIONS]),
     ("in windows of 1 to {} bins", inference.FAR_WINDOWS[-1]),
+    ("with the law off by {} of itself", {0.25: "a quarter"}[inference.LAW_DOUBT]),
     ("Eigenvalues of $G$ are at least {} standard deviations", {2: "two"}[inference.ROW_MOMENT_DEVIATIONS]),
     ("A {:g} % interval is as wide as", 100 * inference.INTERVAL_LEVEL),
     (r"the step needs $N \ge {:g}\,k^{{1.5}}$", c.REFERENCE_FROM),

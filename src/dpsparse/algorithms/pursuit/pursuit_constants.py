@@ -241,14 +241,15 @@ PREDICTIONS_REACH, SURELY_VARY = 2.5, 4.0
 # A slope of residuals on predictions of this many standard deviations of its noise, or less, is taken for 0: where
 # features were selected, and where all were taken, whose effects stop before they are where they tend to.
 SELECTED_DOUBT, TAKEN_DOUBT = 2.0, 1.25
-# A line of medians: from this many of their scales on residuals count as signs. So many of a normal law's are nearer;
-# the mean square of its predictions, clipped as above; and by how much of themselves these two may be off, and a height
-# computed by them. Slopes are 1 plus or minus so much. Set on the tables of `peers`, on splits from 1,000 on.
+# A line of medians, in order: the number of residual scales from which on a residual counts as its sign; the share of
+# normal residuals that are nearer; the mean square of normal predictions, clipped as above; and by what part of
+# themselves the last two, and a height computed from them, may be off. Then the spread of slopes about 1. Set on the
+# tables of `peers`, on splits from 1,000 on.
 MEDIAN_WIDTH, MEDIAN_INSIDE, NORMAL_SQUARE, MEDIAN_DOUBT = 0.5, 0.264, 0.157, 0.25
 MEDIAN_SLOPE_SPREAD = 0.3
 # Two mean scores and three entries of their derivative; and the standard deviation of a uniform number, in its range.
 MEDIAN_LINE_NUMBERS, UNIFORM_DEVIATION = 5, 12**-0.5
-# No slope is further from 1 than so many of these: of 16 fits on 200,000 yes/no responses one had a slope of 9.
+# The furthest that a slope may be from 1, in these spreads: one of 16 fits on 200,000 yes/no responses had one of 9.
 MOST_MEDIAN_SLOPE = 2.0
 # The median size of a normal variable, in its standard deviations.
 NORMAL_MAD = 0.6745

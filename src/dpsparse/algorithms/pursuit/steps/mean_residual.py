@@ -30,7 +30,7 @@ class MeanResidual:
     mean: Planned
 
     def release(self, at: Scores, unit: float, rows: float) -> tuple[float, Range]:
-        """The mean residual, and the range in which residuals are clipped; people have so many `rows` on average."""
+        """The mean residual, and the range in which residuals are clipped; `rows` is the mean number of a person's."""
         terms = at.terms("score", np.eye(1))
         clip = self._range(at, terms, unit)
         width = float(sensitivity.half_width(clip.below.most, clip.above.most, at.releases.adjacency))
