@@ -66,6 +66,18 @@ def test_more_noise_means_a_nearer_clip_and_more_bias_a_further_one(name, rising
     assert by_bias[0] < by_bias[-1]
 
 
+def test_a_single_record_far_out_does_not_bury_all_others_in_noise():
+    rng = np.random.default_rng(0)
+    norms = np.append(np.abs(rng.standard_normal(20_000)), 1e4)
+    law = law_of(norms, 0.1, rng)
+    least, most = 1e-4, 1e-2
+    anywhere = law.best_clip(1e-5, 0.5)
+    within = law.best_clip(1e-5, 0.5, least_noise=least, most_noise=most)
+    assert 1e-5 * anywhere.most > 10 * most
+    assert least <= 1e-5 * within.most <= most
+    assert law.best_clip(1.0, 0.5, most_noise=0.0).bound == law.bounds[0]
+
+
 def test_a_rise_keeps_the_mean_norm():
     law = laws("t3", 20_000, 20.0, 1)[0]
     bound = float(np.quantile(law.values, 0.6))

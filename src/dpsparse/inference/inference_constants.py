@@ -183,6 +183,9 @@ SCORE_BIAS = 0.5
 # a fifth of the width at most, and leaves out what a histogram cannot tell. Of 54,000 diamonds, prices by carat alone,
 # 139 lay beyond it, and 90 % intervals held in 4 of 12 fits; with it they did in 18 of 20. Set by `answers.py`.
 INSURED_NOISE = 0.7
+# The most privacy noise of it, in sampling errors: a single record may lie so far out along one direction that a clip
+# beyond it would bury all the others. On tables the noise is 5 sampling errors at most. Set by `peers`.
+MOST_NOISE = 10.0
 # What a step of Newton's of length 1, in white units, leaves of the curve of an exponential: half of its square.
 EXPONENTIAL_CURVE = 0.5
 # Standard errors with an allowance for bias give bias-aware intervals of this level, and wider ones above it.

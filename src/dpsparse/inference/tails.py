@@ -5,6 +5,7 @@ A exp(-a x - q x^2 / 2) with x = log(u / t): a Pareto tail for q = 0, one that e
 (a, q) have a posterior on a grid, given the noisy counts, and its mean is the law from there on.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -157,10 +158,18 @@ class Norms:
         rise = self.beyond(bound) / max(between, c.NO_VARIANCE)
         return Clip(bound, start, min(rise, c.MOST_RISE))
 
-    def best_clip(self, noise: float, bias: float, rising: bool = False, least_noise: float = 0.0) -> Clip:
-        """The clip with the least (noise most)^2 + (bias E(norm - bound)_+)^2, and with `least_noise` at the least."""
+    def best_clip(
+        self,
+        noise: float,
+        bias: float,
+        rising: bool = False,
+        least_noise: float = 0.0,
+        most_noise: float = math.inf,
+    ) -> Clip:
+        """The clip with the least (noise most)^2 + (bias E(norm - bound)_+)^2, its noise between the two given."""
         clips = [self.clip_at(bound) if rising else Clip(bound) for bound in self.bounds]
-        wide = [clip for clip in clips if noise * clip.most >= least_noise] or clips[-1:]
+        close = [clip for clip in clips if noise * clip.most <= most_noise] or clips[:1]
+        wide = [clip for clip in close if noise * clip.most >= least_noise] or close[-1:]
         costs = [(noise * clip.most) ** 2 + (bias * self.beyond(clip.bound)) ** 2 for clip in wide]
         return wide[int(np.argmin(costs))]
 

@@ -377,8 +377,7 @@ def with_reference(
     effects = np.zeros(len(state.effects))
     effects[state.kept_features] = kept
     if state.constants:
-        at = best if only_beside else step.effects
-        effects[0] = at[0] + means @ (at[features] - kept)
+        effects[0] = best[0] + means @ (best[features] - kept)
     concluded = replace(
         concluded, covariance=covariance, effects=effects, means=means, offset=0.0, slope=1.0, explains=explains
     )

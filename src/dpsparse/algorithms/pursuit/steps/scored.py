@@ -19,7 +19,7 @@ from dpsparse.algorithms.pursuit.pursuit_data import Data
 from dpsparse.algorithms.pursuit.releases import Planned, Releases, mean_noise
 from dpsparse.algorithms.pursuit.state import State
 from dpsparse.engine import scores
-from dpsparse.inference.inference_constants import INSURED_NOISE, NO_VARIANCE
+from dpsparse.inference.inference_constants import INSURED_NOISE, MOST_NOISE, NO_VARIANCE
 from dpsparse.inference.matrices import NoisyMatrix
 from dpsparse.inference.tails import ANY_TAILS, Clip, Norms, Tails
 
@@ -78,10 +78,12 @@ class Scores:
         A histogram that counts to less than a record hides nobody.
         """
         insured = min(law.noise, 1.0) if white and not math.isfinite(self.tau) else 0.0
+        sampling = 1 / math.sqrt(law.n_records)
         return law.best_clip(
             mean_noise(self.releases, planned),
             self.tails.bias / math.sqrt(self.k),
-            least_noise=insured * INSURED_NOISE / math.sqrt(law.n_records),
+            least_noise=insured * INSURED_NOISE * sampling,
+            most_noise=MOST_NOISE * sampling if white else math.inf,
         )
 
     def second_moments(self, planned: Planned, terms: scores.Terms, bound: float) -> NoisyMatrix:
