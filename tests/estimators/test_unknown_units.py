@@ -201,3 +201,16 @@ def test_one_center_that_is_not_found_does_not_spoil_the_others():
         model.fit(features[:2000], response[:2000])
         errors = response[2000:] - model.predict(features[2000:])
         assert np.mean(errors**2) < 0.5 * response[2000:].var()
+
+
+def test_rows_that_repeat_in_the_same_order_hide_no_column():
+    """Two years of hours, two waves of the same people, two levels of the last factor: rows half a table apart agree."""
+    rng = np.random.default_rng(0)
+    n = 8_000
+    month, wave = np.arange(n) * 24 // n % 12, np.tile(rng.normal(10, 3, n // 2), 2)
+    X = np.column_stack([month, wave, np.arange(n) >= n // 2]).astype(float)
+    y = month + 2 * wave + 3 * X[:, 2] + rng.normal(size=n)
+    model = PrivateSparseRegressor(sparsity=3, epsilon=1.0, random_state=0).fit(X, y)
+    assert sorted(model.support_.tolist()) == [0, 1, 2]
+    assert model.effects_["conf_low"].notna().all()
+    np.testing.assert_allclose(model.coef_, [1, 2, 3], atol=0.3)

@@ -55,6 +55,11 @@ def zero_for_nan(values: Array) -> Array:
     return module_of(values).nan_to_num(values, nan=0.0)
 
 
+def backward(values: Array) -> Array:
+    """Values, or rows of them, from the last to the first: torch has no views that run backward."""
+    return values[::-1] if isinstance(values, np.ndarray) else values.flip(0)
+
+
 def host(values: Array) -> Any:
     """Values as a NumPy array."""
     return values if isinstance(values, np.ndarray | np.generic) else values.cpu().numpy()

@@ -62,9 +62,9 @@ class Rows(Protocol):
         """Every `of`-th row from row `index` on: part `index` of `of` disjoint parts."""
 
     def differences(self) -> "Rows":
-        """The differences of pairs of records: record i less record i + n // 2, for each i below n // 2.
+        """The differences of pairs of records: record i less record n - 1 - i, for each i below n // 2.
 
-        Positions count within these rows; the last record of an odd n is unused. The responses are subtracted in
+        Positions count within these rows; the middle record of an odd n is unused. The responses are subtracted in
         float64, the features in their own dtype, elementwise and without a check that they are finite. A pair with a
         gap has a gap, and one with a blank record is blank. Feature d + j is the difference of both indicators.
         """

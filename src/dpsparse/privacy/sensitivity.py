@@ -52,8 +52,8 @@ responses, clipped to [0, M], over M and less 1/2, and a vector of five numbers,
 [-1/4, 1/4], with norms of at most 1/2 and of sqrt(1/4 + 4/16) = sqrt(1/2) (`bounded_norm_sum`). M and the clips are
 releases or functions of them. p and mu may be any numbers: no proof rests on them.
 
-Pairs. Some sums are over differences of pairs of records: record i less record i + n // 2, by position, for i below
-n // 2 (`Rows.differences`). Positions do not depend on values, so a record lies in at most one pair; the last record of
+Pairs. Some sums are over differences of pairs of records: record i less record n - 1 - i, by position, for i below
+n // 2 (`Rows.differences`). Positions do not depend on values, so a record lies in at most one pair; the middle one of
 an odd n lies in none. Lemma: the tables of differences of two neighbours are equal, or neighbours in the same relation.
 So every bound of this file holds for sums over pairs.
 Proof. Replaced: z and w have the same position, so the difference of at most one pair is another. Zeroed: a pair with a

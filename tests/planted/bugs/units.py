@@ -12,8 +12,11 @@ UNITS = (
         PURSUITS,
         {
             "engine.cpu.local_rows:pair_slices": [
-                ("slice(0, half), slice(half, 2 * half)", "slice(0, half), slice(1, half + 1)")
-            ]
+                ("slice(n_records - 1, n_records - 1 - half, -1)", "slice(1, half + 1)")
+            ],
+            "engine.cpu.local_rows:pair_differences": [
+                ("backward(values[len(values) - half :])", "values[1 : half + 1]")
+            ],
         },
     ),
     Bug(

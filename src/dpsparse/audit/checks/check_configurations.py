@@ -189,11 +189,11 @@ def _check_file() -> Finding:
             for x, side in zip(values, itertools.cycle((b"north", b"south")), strict=False)
         ]
 
-    companions, place, half = (lines(0), lines(1)), 60_006, LINES // 2
+    companions, place = (lines(0), lines(1)), 60_006
 
     def run_on(which: int, version: int, script: Script | None) -> Run:
         rows = list(companions[which])
-        rows[place - half] = companions[0][place - half]
+        rows[LINES - 1 - place] = companions[0][LINES - 1 - place]
         rows[place] = (first, second)[version]
         path.unlink(missing_ok=True)
         path.write_bytes(b"\n".join([b"amount,member,region,y", *rows, b""]))

@@ -104,10 +104,12 @@ def _order(name: str) -> Finding:
     model = UNSPLIT[name](adjacency="replace-one")
     table = pairs()[0].table(0, 0)
     base = run(model, table)
-    # The loop's three parts are the rows modulo 3, and a pursuit pairs its first rows with those that follow: rows
-    # change places within their part, or with their partners.
+    # The loop's three parts are the rows modulo 3, and a pursuit pairs its first rows with its last ones: rows change
+    # places within their part, or pairs do.
     order, half = np.arange(len(table)), len(table) // 2
-    for rows in [slice(k, None, 3) for k in range(3)] if name in LOOPS else [slice(half), slice(half, 2 * half)]:
+    for rows in (
+        [slice(k, None, 3) for k in range(3)] if name in LOOPS else [slice(half), slice(len(table) - half, None)]
+    ):
         order[rows] = order[rows][::-1].copy()
     runs = [run(model, table[order], script=base.tape.script)]
     runs += [run(model, table, storage, base.tape.script) for storage in STORAGES if "float32" not in storage]

@@ -111,10 +111,10 @@ def _blank_records() -> Finding:
 
 @np.errstate(all="ignore")
 def _pairs() -> Finding:
-    """Columns of pairs by definition: record i less record i + n//2, NaN where either has a gap."""
+    """Columns of pairs by definition: record i less record n - 1 - i, NaN where either has a gap."""
     table, half = _table(), N_RECORDS // 2
     known = np.where(np.isfinite(table), table, np.nan)
-    first, second = known[:half], known[half : 2 * half]
+    first, second = known[:half], known[::-1][:half]
     lacks = [np.isnan(each).astype(float) for each in (first, second)]
     blank = np.isnan(first[:, 0] - second[:, 0])
     for name, storage in STORAGES.items():

@@ -68,14 +68,12 @@ def training_rows(n_records: int) -> list[int]:
 def partner(position: int, rows: list[int] | range) -> int:
     """The row whose record is paired with that at `position`, among some rows of a table; its own where there is none.
 
-    The specification, written anew: of the 2h first rows, row i is paired with row i + h.
+    The specification, written anew: of m rows, row i is paired with row m - 1 - i.
     """
     rows = list(rows)
-    half = len(rows) // 2
-    if position not in rows[: 2 * half]:
+    if position not in rows:
         return position
-    place = rows.index(position)
-    return rows[place + half if place < half else place - half]
+    return rows[len(rows) - 1 - rows.index(position)]
 
 
 def blanked(pair: "Pair") -> "Pair":

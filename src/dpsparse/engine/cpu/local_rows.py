@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpsparse.engine import config
-from dpsparse.engine.arrays import Array, host, module_of
+from dpsparse.engine.arrays import Array, backward, host, module_of
 from dpsparse.engine.cpu import dispatch
 from dpsparse.engine.links import BESIDE, IDENTITY, Link
 from dpsparse.engine.protocols import OnProgress, Query
@@ -50,22 +50,27 @@ def rescaled(records: Records, center: float, scale: float) -> Records:
 
 
 def pair_slices(n_records: int) -> tuple[slice, slice]:
-    """The first and the second records of the pairs that `differences` subtracts."""
+    """The first and the second records of the pairs that `differences` subtracts: from both ends toward the middle.
+
+    Records half a table apart would often be alike: in another year at the same hour, the same person in another wave,
+    the other level of the last factor of a designed experiment.
+    """
     half = n_records // 2
-    return slice(0, half), slice(half, 2 * half)
+    return slice(half), slice(n_records - 1, n_records - 1 - half, -1)
 
 
-def pair_blocks(starts: Iterable[int], n_pairs: int) -> list[slice]:
+def pair_blocks(starts: Iterable[int], n_records: int) -> list[slice]:
     """Slices that divide pairs of records where either record reaches one of some positions."""
-    reached = {pair for start in starts for pair in (start, start - n_pairs) if 0 < pair < n_pairs}
+    n_pairs = n_records // 2
+    reached = {pair for start in starts for pair in (start, n_records - start) if 0 < pair < n_pairs}
     return [slice(*ends) for ends in itertools.pairwise(sorted(reached | {0, n_pairs}))]
 
 
 @np.errstate(all="ignore")
 def pair_differences(values: Array) -> Array:
     """The first of each pair of some values, less the second."""
-    first, second = pair_slices(len(values))
-    return values[first] - values[second]
+    half = len(values) // 2
+    return values[:half] - backward(values[len(values) - half :])
 
 
 class LocalRecords(Records):

@@ -11,8 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from dpsparse.engine import config
-from dpsparse.engine.arrays import host
-from dpsparse.engine.cpu.local_rows import pair_slices
+from dpsparse.engine.arrays import backward, host
 from dpsparse.engine.quantize import indicators
 from dpsparse.engine.threads import ALL, slices
 
@@ -49,9 +48,9 @@ class Keeper(Protocol):
 class Features:
     """Features in blocks that kernels can read: pairs of slices, and tensors on the card that hold those cells.
 
-    A third member is None, or the cells that kernels subtract. `checked` says whether all features have been checked
-    for values that are not finite, or need not be; `nonfinite`, on the card, becomes 1 where there is one. `total` says
-    whether cells may be NaN or infinite all the same.
+    A third member is None, or the cells that kernels subtract, from the last row to the first. `checked` says whether
+    all features have been checked for values that are not finite, or need not be; `nonfinite`, on the card, becomes 1
+    where there is one. `total` says whether cells may be NaN or infinite all the same.
 
     `shape`: records and features.
     `dtype`: that of the cells.
@@ -215,7 +214,7 @@ class StreamedFeatures(Features):
 
 
 class DifferenceFeatures(Features):
-    """Features of some rows less those of others, which kernels subtract.
+    """Features of some rows less those of others, from the last to the first, which kernels subtract.
 
     `first`, `second`: both of the same shape.
     `memory`: bytes of levels that may be kept on the card.
@@ -232,18 +231,18 @@ class DifferenceFeatures(Features):
     @classmethod
     def of_pairs(cls, features: Features) -> "DifferenceFeatures":
         """The differences of pairs of records, whose levels take what those of the features leave."""
-        first, second = map(features.take, pair_slices(features.shape[0]))
-        differences = cls(first, second, features._memory)
+        n, half = features.shape[0], features.shape[0] // 2
+        differences = cls(features.take(slice(half)), features.take(slice(n - half, n)), features._memory)
         differences._keepers = features._keepers
         return differences
 
     def _rows(self, rows: Any) -> Features:
-        return DifferenceFeatures(self._first.take(rows), self._second.take(rows), self._memory)
+        return DifferenceFeatures(self._first.take(rows), self._second.take(self._mirrored(rows)), self._memory)
 
     def subtract(self, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
-        """The differences of some cells."""
+        """The differences of some cells, the second ones from the last row to the first."""
         # In the dtype of the arithmetic, which int8 and bfloat16 are not: as the CPU does.
-        return first.to(self.stored) - second
+        return first.to(self.stored) - backward(second)
 
     def column(self, feature: int) -> torch.Tensor:
         """The differences of a feature, or of the indicators of its gaps."""
@@ -257,9 +256,18 @@ class DifferenceFeatures(Features):
         """Each block with its cells and those to subtract."""
         # Both readers may leave another device current than they found.
         with torch.cuda.device_of(self.nonfinite):
-            both = zip(self._first.read(blocks), self._second.read(blocks), strict=True)
+            mirrored = [(self._mirrored(rows), columns) for rows, columns in blocks]
+            both = zip(self._first.read(blocks), self._second.read(mirrored), strict=True)
             for (block, first, _), (_, second, _) in both:
                 yield block, first, second
+
+    def _mirrored(self, rows: slice) -> slice:
+        """The places of the second records of some pairs, in rising order."""
+        places = range(self.shape[0])[rows]
+        if not places:
+            return slice(0)
+        last = self.shape[0] - 1
+        return slice(last - places[-1], last - places[0] + 1, places.step)
 
 
 class _Buffer:

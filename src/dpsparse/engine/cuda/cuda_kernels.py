@@ -101,12 +101,12 @@ def _cells(
     X, less, rows, columns, inside, row_stride, column_stride,
     IN: tl.constexpr, PTX: tl.constexpr, LESS: tl.constexpr, GAPS: tl.constexpr,
 ):  # fmt: skip
-    """A tile of X, or of X less another table; of the indicators of their gaps, with GAPS."""
+    """A tile of X, or of X less another table from its last row back; of the indicators of their gaps, with GAPS."""
     x = _tile(X, rows, columns, inside, row_stride, column_stride, IN, PTX)
     if GAPS:
         x = _indicators(x)
     if LESS:
-        other = _tile(less, rows, columns, inside, row_stride, column_stride, IN, PTX)
+        other = _tile(less, -rows, columns, inside, row_stride, column_stride, IN, PTX)
         if GAPS:
             other = _indicators(other)
         x = x - other
@@ -224,8 +224,8 @@ def _levels_kernel(
 def add_sums(X, public, weights, sums, nonfinite=None, less=None):
     """Add the sums over rows of weight times level to `sums`; without `public`, X holds levels.
 
-    Where another table of X's shape and strides is given, its cells are subtracted from X's. Sets `nonfinite`, where
-    given, to 1 if a feature is not finite.
+    Where another table of X's shape and strides is given, its cells are subtracted from X's, its last row from the
+    first. Sets `nonfinite`, where given, to 1 if a feature is not finite.
     """
     # Two tiles of bytes, widened, would take too many registers; on an H200 smaller ones are twice as fast.
     cell_bytes = X.element_size() if less is None or X.dtype != torch.int8 else 4
@@ -288,7 +288,7 @@ def _launch(kernel, X, less, public, arguments, shape, **options):
     center, rate, total, _, of_gaps = (None, X, False, None, False) if public is None else public
     programs = triton.cdiv(d, shape.columns) * triton.cdiv(n, shape.rows * shape.tiles)
     launch(
-        kernel, programs, X, X if less is None else less, rate if center is None else center, rate, *arguments,
+        kernel, programs, X, X if less is None else less[-1:], rate if center is None else center, rate, *arguments,
         n // n_unit, d // d_unit, row // row_unit, column // column_unit,
         N_UNIT=n_unit, D_UNIT=d_unit, ROW_UNIT=row_unit, COLUMN_UNIT=column_unit,
         ROWS=shape.rows, COLUMNS=shape.columns, TILES=shape.tiles, STAGES=shape.stages, num_warps=shape.warps,

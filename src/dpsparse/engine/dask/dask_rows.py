@@ -75,15 +75,15 @@ class PartitionPairs:
         self.dtype: np.dtype[Any] = features.dtype
         self.form: Form = features.form
         starts = np.cumsum([0, *map(len, records)]).tolist()
-        n_pairs = starts[-1] // 2
-        blocks = pair_blocks(starts, n_pairs) if n_pairs else []
+        n, n_pairs = starts[-1], starts[-1] // 2
+        blocks = pair_blocks(starts, n) if n_pairs else []
 
-        def rows_at(start: int, stop: int) -> tuple[tuple[Any, Any], slice]:
+        def rows_at(start: int, stop: int, step: int) -> tuple[tuple[Any, Any], slice]:
             place = bisect_right(starts, start) - 1
-            rows = records[place][start - starts[place] : stop - starts[place]]
-            return partitions[place], slice(rows.start, rows.stop, rows.step)
+            rows = records[place][start - starts[place] : stop - starts[place]][::step]
+            return partitions[place], slice(rows.start, rows.stop if rows.stop >= 0 else None, rows.step)
 
-        both = [[rows_at(pairs.start + at, pairs.stop + at) for at in (0, n_pairs)] for pairs in blocks]
+        both = [(rows_at(pairs.start, pairs.stop, 1), rows_at(n - pairs.stop, n - pairs.start, -1)) for pairs in blocks]
         self.features = [Pairs(one[0], rows, other[0], others) for (one, rows), (other, others) in both]
         self.lengths = tuple(pairs.stop - pairs.start for pairs in blocks)
         self.shape: tuple[int, int] = n_pairs, features.shape[1]

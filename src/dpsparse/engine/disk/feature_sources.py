@@ -124,14 +124,14 @@ class DifferenceSource(FeatureSource):
         """Slices of pairs that are cut where either record reaches one of some rows."""
         records = self._rows
         result: list[slice] = pair_blocks(
-            [-((records.start - start) // records.step) for start in starts], self.shape[0]
+            [-((records.start - start) // records.step) for start in starts], len(records)
         )
         return result
 
     def _records(self, pairs: slice) -> list[slice]:
-        """The source's rows from the first to the last of both records of some pairs."""
-        half = self.shape[0]
-        both = (self._rows[pairs.start + offset : pairs.stop + offset] for offset in (0, half))
+        """The source's rows from the first to the last of both records of some pairs, of which the second run back."""
+        n = len(self._rows)
+        both = self._rows[pairs], self._rows[n - pairs.stop : n - pairs.start]
         return [slice(records[0], records[-1] + 1) for records in both]
 
     @np.errstate(all="ignore")
@@ -149,7 +149,8 @@ class DifferenceSource(FeatureSource):
 
     def _both(self, block: Block) -> list[NDArray[Any]]:
         """The cells of the first and of the second records of a block of pairs."""
-        return [self._source.cells((rows, block[1]))[:: self._rows.step] for rows in self._records(block[0])]
+        first, second = (self._source.cells((rows, block[1])) for rows in self._records(block[0]))
+        return [first[:: self._rows.step], second[:: self._rows.step][::-1]]
 
     def prefetch(self, block: Block) -> None:
         """Announce both blocks of records."""
