@@ -204,7 +204,7 @@ def test_one_center_that_is_not_found_does_not_spoil_the_others():
 
 
 def test_rows_that_repeat_in_the_same_order_hide_no_column():
-    """Two years of hours, two waves of the same people, two levels of the last factor: rows half a table apart agree."""
+    """Two years, two waves of the same people, two levels of the last factor: rows half a table apart agree."""
     rng = np.random.default_rng(0)
     n = 8_000
     month, wave = np.arange(n) * 24 // n % 12, np.tile(rng.normal(10, 3, n // 2), 2)
