@@ -44,8 +44,8 @@ def started(facts):
 
 def by_pairs(table, y, tau):
     half = N // 2
-    signs = np.sign(table[:half] - table[half:])
-    return np.abs(FEATURE_LEVELS * signs.T @ weight_levels(y[:half] - y[half:], math.sqrt(2) * tau))
+    signs = np.sign(table[:half] - table[: half - 1 : -1])
+    return np.abs(FEATURE_LEVELS * signs.T @ weight_levels(y[:half] - y[: half - 1 : -1], math.sqrt(2) * tau))
 
 
 def by_threshold(table, y, tau, splits=0.0):

@@ -86,7 +86,7 @@ GAPS = (
         CHECK,
         {
             "engine.cpu.local_rows:pair_differences": [
-                ("values[first] - values[second]", "np.nan_to_num(values[first]) - values[second]")
+                ("return values[:half] - backward", "return np.nan_to_num(values[:half]) - backward")
             ]
         },
     ),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dpsparse.audit.harness.neighbors import partner
+from dpsparse.audit.harness.neighbors import partner, training_rows
 from dpsparse.io.cells.grammar import bucket
 
 HEADER = b"amount,member,joined,mixed,grade,region,note,y"
@@ -37,9 +37,10 @@ class RawPair:
     def write(self, path: Path, companions: int, version: int) -> None:
         """Write a table: 0 or 1 for the companions, 0 or 1 for the version of the line."""
         lines = list(self.companions[companions])
-        # The record with which that of the line is paired is the same among all companions.
-        other = partner(self.position, range(N_LINES))
-        lines[other] = self.companions[0][other]
+        # The records with which that of the line is paired, in a fit and in a tuning, are the same among all companions.
+        for rows in (range(N_LINES), training_rows(N_LINES)):
+            other = partner(self.position, rows)
+            lines[other] = self.companions[0][other]
         lines[self.position] = (self.first, self.second)[version]
         # A file that is mapped must not change: the name is given to a new one.
         path.unlink(missing_ok=True)
