@@ -15,7 +15,7 @@ from dpsparse.estimators._pursuit import PursuitEstimator
 from dpsparse.estimators._types import LedgerLocation, PerFeature
 from dpsparse.families.estimands import ESTIMANDS, TYPICAL, EstimandName
 from dpsparse.families.robust_linear import RobustLinear
-from dpsparse.planning import plan
+from dpsparse.planning.forecast import plan_under
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.protection import Adjacency
@@ -228,17 +228,7 @@ def forecast_warning(
 
     Also where not as many features are looked for as somebody `asked` for.
     """
-    forecast = plan(
-        n,
-        d,
-        sparsity,
-        guarantee.epsilon,
-        guarantee.delta,
-        estimand=estimand,
-        units_known=known,
-        records_per_person=guarantee.records_per_person,
-        rows_per_person=1.0 if guarantee.rows is None else max(1.0, guarantee.rows / n),
-    )
+    forecast = plan_under(guarantee, n, d, sparsity, known, estimand=estimand)
     if not forecast.has_intervals:
         # What can be found is what the pursuit finds with the whole budget. The result says that nothing is tested.
         forecast = replace(forecast, estimand=TYPICAL.name)

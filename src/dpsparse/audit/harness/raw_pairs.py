@@ -37,7 +37,7 @@ class RawPair:
     def write(self, path: Path, companions: int, version: int) -> None:
         """Write a table: 0 or 1 for the companions, 0 or 1 for the version of the line."""
         lines = list(self.companions[companions])
-        # The records with which that of the line is paired, in a fit and in a tuning, are the same among all companions.
+        # In a fit and in a tuning the record that is paired with that of the line is the same among all companions.
         for rows in (range(N_LINES), training_rows(N_LINES)):
             other = partner(self.position, rows)
             lines[other] = self.companions[0][other]
