@@ -248,6 +248,18 @@ class State:
         """By how much the mean prediction lies above the prediction at the centres."""
         return float(self.concluded.effects[self.kept_features] @ self.concluded.means)
 
+    def moments_of_predictions(self) -> tuple[float, NDArray[np.float64]]:
+        """The variance of predictions and their covariances with the features, from released second moments.
+
+        Of categories that came with a selected one there are none in a pursuit: they are left out.
+        """
+        gram, concluded = self.moments.gram, self.concluded
+        known = self.kept_features < len(gram)
+        columns, means = self.kept_features[known], concluded.means[known]
+        moments = gram[np.ix_(columns, columns)] / gram[0, 0] - np.outer(means, means)
+        covariances = moments @ concluded.effects[columns]
+        return max(0.0, float(concluded.effects[columns] @ covariances)), covariances
+
     @property
     def kept_units(self) -> list[FeatureUnit]:
         """Their units."""

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from dpsparse.algorithms.pursuit import budget, grids
 from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.facts import PublicFacts
-from dpsparse.algorithms.pursuit.predicted import moments_of_predictions
 from dpsparse.algorithms.pursuit.pursuit_data import Data, counter
 from dpsparse.algorithms.pursuit.releases import Planned, Releases
 from dpsparse.algorithms.pursuit.state import State
@@ -69,7 +68,7 @@ def _spread_of_predictions(state: State) -> float:
     explained = max(0.0, 1 - (state.residual_scale / state.response_scale) ** 2)
     of_scales = math.sqrt(explained) * state.response_scale / c.NORMAL_MAD
     # Without features all predictions are alike, and their spread is of no account.
-    return max(math.sqrt(moments_of_predictions(state)[0]), of_scales) or state.residual_scale
+    return max(math.sqrt(state.moments_of_predictions()[0]), of_scales) or state.residual_scale
 
 
 def newton_step(
