@@ -122,6 +122,19 @@ class Evidence:
 
 
 @dataclass(frozen=True)
+class MedianLine:
+    """Medians of responses along predictions.
+
+    `height`, `error`: the residuals' median, and the error of what is known of it before its release.
+    `slope`: how many times as far from the constant predictions of a median are.
+    """
+
+    height: float = 0.0
+    error: float = math.inf
+    slope: float = 1.0
+
+
+@dataclass(frozen=True)
 class Conclusion:
     """What the last steps make of the effects, for predictions.
 
@@ -133,8 +146,7 @@ class Conclusion:
     `explains`, `exact`: whether the features explain anything, and whether the residual scale is at the lower end of
       its range.
     `offset`, `slope`: what is added to the constant; how many times as far from it predictions of a mean are.
-    `median`, `median_error`: the residuals' median, and the error of what is known of it before its release.
-    `median_slope`: how many times as far from the constant predictions of a median are.
+    `median`: where predictions of a median lie beside the others.
     """
 
     distance: float
@@ -148,9 +160,7 @@ class Conclusion:
     exact: bool = False
     offset: float = 0.0
     slope: float = 1.0
-    median: float = 0.0
-    median_error: float = math.inf
-    median_slope: float = 1.0
+    median: MedianLine = MedianLine()
 
     @property
     def errors(self) -> NDArray[np.float64]:

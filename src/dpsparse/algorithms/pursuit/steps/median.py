@@ -12,7 +12,7 @@ from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.pursuit_data import Data, counter
 from dpsparse.algorithms.pursuit.releases import Planned, Releases
-from dpsparse.algorithms.pursuit.state import State
+from dpsparse.algorithms.pursuit.state import MedianLine, State
 from dpsparse.engine import queries
 
 
@@ -54,13 +54,12 @@ class MedianLineStep:
         # A step beyond the width leaves the residuals that it was computed from. Of a response of two values few
         # residuals are within it, and a slope may be any number.
         height, most = float(np.clip(line[0], -1.0, 1.0)), c.MOST_MEDIAN_SLOPE * c.MEDIAN_SLOPE_SPREAD
-        concluded = replace(
-            concluded,
-            median=width * height,
-            median_error=width * math.hypot(error, c.MEDIAN_DOUBT * height),
-            median_slope=1 + float(np.clip(line[1] * width / reach, -most, most)),
+        median = MedianLine(
+            height=width * height,
+            error=width * math.hypot(error, c.MEDIAN_DOUBT * height),
+            slope=1 + float(np.clip(line[1] * width / reach, -most, most)),
         )
-        return replace(state, conclusion=concluded)
+        return replace(state, conclusion=replace(concluded, median=median))
 
 
 def _spread_of_predictions(state: State) -> float:
@@ -121,14 +120,14 @@ class MedianStep:
         slot = releases.slot(self.median)
         if slot is None:
             return state
-        concluded, slope = state.concluded, state.concluded.median_slope
-        effects = slope * concluded.effects
-        effects[0] += (1 - slope) * (concluded.effects[0] + state.mean_of_effects) + concluded.median
+        concluded, line = state.concluded, state.concluded.median
+        effects = line.slope * concluded.effects
+        effects[0] += (1 - line.slope) * (concluded.effects[0] + state.mean_of_effects) + line.height
         grid = grids.MEDIANS.times(state.residual_scale)
         count = counter(data.records, queries.residual_counts, state.center, effects, sizes=False)
         median = releases.quantile(slot, count, grid)
         # The rank of a pick at this price has a standard deviation of 1 / sqrt(rho), and it is a point of a grid.
         rank = 1 / (releases.n_responses * math.sqrt(slot.rho))
         noise = math.hypot(2 * c.MEDIAN_WIDTH / c.MEDIAN_INSIDE * rank, c.UNIFORM_DEVIATION / c.MEDIAN_STEP)
-        median /= 1 + (noise * state.residual_scale / concluded.median_error) ** 2
-        return replace(state, conclusion=replace(concluded, median=concluded.median + median))
+        median /= 1 + (noise * state.residual_scale / line.error) ** 2
+        return replace(state, conclusion=replace(concluded, median=replace(line, height=line.height + median)))
