@@ -63,7 +63,8 @@ CLASSIFIERS = (
                 (
                     "released = with_number_of_responses(self.count, data, releases, state)",
                     "released = with_number_of_responses(self.count, data, releases, state)\n"
-                    "    counted = data.records.evaluate(queries.residual_counts, 0.0, state.effects, np.array([np.inf]))\n"
+                    "    everywhere = np.array([np.inf])\n"
+                    "    counted = data.records.evaluate(queries.residual_counts, 0.0, state.effects, everywhere)\n"
                     "    releases.n_responses = float(counted[0])",
                 )
             ]
