@@ -67,8 +67,8 @@ class RecordsOfAPerson:
     adjacency: Adjacency
     most: int = 1
 
-    # What adds one term to every sum, one and many; what the rows of the table are called; what neighbouring tables have
-    # the same number of; which numbers of the table a guarantee does not hide.
+    # What adds one term to every sum, one and many; what the rows of the table are called; what neighbouring tables
+    # have the same number of; which numbers of the table a guarantee does not hide.
     one, many, singles, units = "record", "records", "records", "records"
     not_hidden = "the number of records"
 
