@@ -125,7 +125,9 @@ def _one_by_one(facts: PublicFacts, most: int) -> Iterator[Step]:
     for place in range(1, FINAL_GRADIENTS + 1):
         if place == 2 and decisions.starts_from_slopes_again(facts):
             yield SlopesStep(facts, min(facts.sparsity, n_picks))
-            yield ResidualScaleStep(Planned("residual scale", budget.each(budget.RESIDUAL_SCALE, facts), "pick"))
+            yield ResidualScaleStep(
+                Planned("residual scale", budget.share_of_each(budget.RESIDUAL_SCALE, facts), "pick")
+            )
         if place == FINAL_GRADIENTS:
             yield SandwichStep(facts)
         yield FinalGradientStep(facts, place)

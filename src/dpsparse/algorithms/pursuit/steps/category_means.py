@@ -38,7 +38,7 @@ class CategoryMeansStep:
     @cached_property
     def means(self) -> Planned:
         """The sums of the residuals in each category, over the number of all records."""
-        share = budget.each(budget.CATEGORY_MEANS, self.facts)
+        share = budget.share_of_each(budget.CATEGORY_MEANS, self.facts)
         return Planned(f"category means {self.place}", share, numbers=self.most)
 
     def planned(self) -> tuple[Planned, ...]:
