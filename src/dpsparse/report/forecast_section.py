@@ -50,7 +50,7 @@ def forecast_of(model: "LinearModel") -> Plan:
         min(sparsity_of(model), model.n_features),
         asked.epsilon,
         asked.delta,
-        # Models of earlier files do not say: theirs is the pursuit's own.
+        # The paper's methods have no estimand.
         estimand=TYPICAL.name if yes or counts or model.estimand is None else ESTIMANDS[model.estimand].name,
         # The released share.
         share_of_yes=float(expit(model.constant_prediction)) if yes else None,
