@@ -248,10 +248,10 @@ def forecast_warning(
         return None
     if not known and with_units <= HOPELESS:
         advice += f". With public units it would be those above {with_units:.2g}: {HOW_TO_GIVE_UNITS}"
-    found = f"only effects above {effect:.2g} times the noise can be detected"
+    what = f"only effects above {effect:.2g} times the noise can be detected"
     if not looked_for:
-        found = "no feature is looked for, and all of the budget is for a constant"
+        what = "no feature is looked for, and all of the budget is for a constant"
     elif few:
-        found = f"{looked_for} of {sparsity} features {'is' if looked_for == 1 else 'are'} looked for, and {found}"
+        what = f"{looked_for} of {sparsity} features {'is' if looked_for == 1 else 'are'} looked for, and {what}"
     unknown = "" if known else ", and features in unknown units,"
-    return f"With n={n} and epsilon={guarantee.epsilon:g}{unknown} {found}{advice}"
+    return f"With n={n} and epsilon={guarantee.epsilon:g}{unknown} {what}{advice}"

@@ -95,10 +95,10 @@ class AllColumnsStep:
         slopes = slope(origin, bound) * moments
         scores = *evidence.scores, MeanScore(origin, steeper * turn @ slopes, mean, noise, bound)
         sampling = steeper**2 * releases.n_responses * slopes
-        found = together(scores, origin, prior_precision(state), sampling, moments, slope)
+        solution = together(scores, origin, prior_precision(state), sampling, moments, slope)
         effects = state.effects.copy()
-        effects[kept] = found.effects
-        evidence = replace(evidence, scores=scores, precision=found.precision, together=found)
+        effects[kept] = solution.effects
+        evidence = replace(evidence, scores=scores, precision=solution.precision, together=solution)
         return replace(state, effects=effects, evidence=evidence)
 
 
