@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit.facts import PublicFacts
-from dpsparse.algorithms.pursuit.feature_unit import FeatureUnit
+from dpsparse.algorithms.pursuit.feature_unit import Differing, FeatureUnit
 from dpsparse.algorithms.pursuit.pursuit_constants import ABOVE_SPLIT, BETWEEN_0_AND_1, SIGN
 from dpsparse.algorithms.pursuit.state import State
 from dpsparse.data.public_units import PublicUnits
@@ -115,7 +115,7 @@ class Companions:
         if feature in self.numbers:
             return self._same_number(feature, known).among(share)
         differ = 2 * share * (1 - share)
-        return FeatureUnit(share, math.sqrt(share * (1 - share)), share=differ, least_share=differ, most_share=differ)
+        return FeatureUnit(share, math.sqrt(share * (1 - share)), differing=Differing(differ, differ, differ))
 
 
 # No feature comes with another.

@@ -61,7 +61,7 @@ def _varying(state: State, released: NoisyMatrix) -> State:
     means = values[0] / max(values[0, 0], c.ABSENT) if state.constants else np.zeros(len(values))
     varies = np.diagonal(values) - means * values[0] > c.UNSURE * released.noise
     columns = tuple(
-        replace(column, unit=replace(column.unit, constant=column.unit.constant and not varies[place]))
+        replace(column, unit=column.unit.surely_varies()) if varies[place] else column
         for place, column in enumerate(state.columns, state.constants)
     )
     return replace(state, columns=columns)
