@@ -14,7 +14,7 @@ from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.pursuit import Pursuit
 from dpsparse.algorithms.pursuit.reference_budget import pursuit_share
 from dpsparse.algorithms.pursuit.result import MAYBE_FEW, PursuitResult
-from dpsparse.algorithms.pursuit.schedule import Schedule, n_selectable, schedule_for
+from dpsparse.algorithms.pursuit.schedule import Schedule, n_with_units, schedule_for
 from dpsparse.algorithms.pursuit.shared_units import SharedUnits
 from dpsparse.data.person_ids import people_rows
 from dpsparse.data.public_units import PublicUnits
@@ -85,7 +85,7 @@ def raw_schedule(
         d,
         picks,
         of_units=of_units,
-        n_selectable=None if leads or of_units is None else n_selectable(of_units, data.n_units_known()),
+        n_selectable=None if leads or of_units is None else n_with_units(of_units, data.n_units_known()),
         table=table if prepare else None,
         units_known="none" if data.within else data.units_known(),
         center_known=data.bounds.response_center is not None and not data.within,

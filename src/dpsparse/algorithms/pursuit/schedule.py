@@ -302,7 +302,7 @@ class Schedule:
         return facts.scaled.final_tau(2 * INNER * math.sqrt(k) / math.sqrt(2 * price) / math.sqrt(facts.n))
 
 
-def n_selectable(of_units: Schedule, n_known: int) -> int:
+def n_with_units(of_units: Schedule, n_known: int) -> int:
     """The most features that a fit which takes over units may select: the released ones, and `n_known` public ones."""
     return n_known + decisions.n_picks(of_units.facts)
 
