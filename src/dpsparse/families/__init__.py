@@ -89,10 +89,6 @@ class Family(Protocol):
         """What is known of scores far out, where the last steps learn where to clip them."""
 
     @property
-    def statistics(self) -> tuple[str, ...]:
-        """What can be predicted of the responses of a record."""
-
-    @property
     def estimand(self) -> Estimand | None:
         """What effects are of; None for those that the pursuit itself estimates."""
 

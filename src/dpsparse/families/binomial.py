@@ -43,7 +43,6 @@ class Binomial:
     (0.25, 0.2)
     """
 
-    statistics: tuple[str, ...] = ("probability",)
     words: Words = WORDS
     estimand: Estimand | None = LOG_ODDS
     link: Link = LOGIT

@@ -47,7 +47,6 @@ class Poisson:
     (1.0, 0.0)
     """
 
-    statistics: tuple[str, ...] = ("mean",)
     words: Words = WORDS
     estimand: Estimand | None = LOG_MEAN
     link: Link = LOG

@@ -70,7 +70,6 @@ class RobustLinear:
     0.68
     """
 
-    statistics: tuple[str, ...] = ("mean", "median")
     words: RobustWords = RobustWords()
     scale_range: tuple[float, float] = SCALE_RANGE
     estimand: Estimand | None = None
