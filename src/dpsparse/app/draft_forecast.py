@@ -168,7 +168,6 @@ def rare(here: "Plan", unit: str, effect: float | None = None) -> list[str]:
     Examples
     --------
     >>> from dpsparse import plan
-    >>> from dpsparse.app.draft_forecast import rare
     >>> rare(plan(300, 50, 5, 0.1), "times the noise")
     ['Categories and yes/no columns are likely missed, whatever their effect.']
     """
@@ -227,7 +226,6 @@ def ratio_forecast(
 
     Examples
     --------
-    >>> from dpsparse.app.draft_forecast import Asked, ratio_forecast
     >>> asked = Asked(10_000, 60, False, epsilon=1.0, delta=None, sparsity=5)
     >>> even, rare = (ratio_forecast(asked, share=share) for share in (0.5, 0.05))
     >>> float(even["ratio"]) < float(rare["ratio"])
@@ -266,7 +264,6 @@ def parts_forecast(asked: Asked, *, share: float | None = None) -> dict[str, Any
 
     Examples
     --------
-    >>> from dpsparse.app.draft_forecast import Asked, parts_forecast
     >>> asked = Asked(50_000, 20, False, epsilon=1.0, delta=None, sparsity=3)
     >>> half, few = (parts_forecast(asked, share=share) for share in (0.5, 0.2))
     >>> float(half["whether"]) < float(few["whether"]), float(half["how_much"]) < float(few["how_much"])

@@ -25,7 +25,6 @@ class Settings:
 
     Examples
     --------
-    >>> from dpsparse.app.settings import Settings
     >>> Settings(target="cost", public={"age": {"low": 20, "high": 80}}).bounds().of("age").center
     50.0
     """

@@ -122,7 +122,6 @@ def run_audit(
 
     Examples
     --------
-    >>> from dpsparse.audit.run import run_audit
     >>> run_audit("accounts").good
     True
     """

@@ -76,18 +76,11 @@ class Case:
 class Price:
     """The share of one release, or of all of its kind together.
 
-    Parameters
-    ----------
-    release : str
-        Its name in the record of a fit, without a number.
-    counts : str
-        For what it is the share: "once", "each feature", or "all together".
-    cases : tuple of Case
-        The first that holds gives the share; where none does, the release is not made.
-    reason : str
-        What it buys.
-    benchmark : str
-        The script that set the numbers; where that is not on record, the one whose limits hold with them.
+    `release`: its name in the record of a fit, without a number.
+    `counts`: for what it is the share: "once", "each feature", or "all together".
+    `cases`: the first that holds gives the share; where none does, the release is not made.
+    `reason`: what it buys.
+    `benchmark`: the script that set the numbers; where that is not on record, the one whose limits hold with them.
     """
 
     release: str

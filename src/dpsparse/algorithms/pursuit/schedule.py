@@ -54,7 +54,6 @@ def steps_of(facts: PublicFacts, reference_rho: float = 0.0) -> tuple[Step, ...]
     Examples
     --------
     >>> from dpsparse.algorithms.pursuit.facts import PublicFacts
-    >>> from dpsparse.algorithms.pursuit.schedule import steps_of
     >>> [type(step).__name__ for step in steps_of(PublicFacts(2_000, 50, 1, 0.02, units_known="none"))]
     ... # doctest: +NORMALIZE_WHITESPACE
     ['SplitsStep', 'ResponseStep', 'SelectStep', 'UnitStep', 'EffectStep', 'GramStep', 'FinalGradientStep',
@@ -326,7 +325,6 @@ def schedule_for(
     Examples
     --------
     >>> from dpsparse.algorithms.pursuit.decisions import n_picks
-    >>> from dpsparse.algorithms.pursuit.schedule import schedule_for
     >>> from dpsparse.privacy.guarantee import Guarantee
     >>> schedule = schedule_for(Guarantee(1.0, 1e-6), 10_000, 1_000, 5)
     >>> n_picks(schedule.facts), schedule.factor > 1

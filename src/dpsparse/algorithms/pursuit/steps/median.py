@@ -80,7 +80,6 @@ def newton_step(
     Examples
     --------
     >>> import numpy as np
-    >>> from dpsparse.algorithms.pursuit.steps.median import newton_step
     >>> derivative = np.array([[0.25, 0.0], [0.0, 0.05]])
     >>> newton_step(np.array([0.01, 0.01]), 1e-6, derivative, 1.0)[0].round(3)
     array([0.04, 0.2 ])
