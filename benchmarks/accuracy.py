@@ -13,10 +13,10 @@ from pathlib import Path
 
 import click
 import numpy as np
+from reference_fits import huber_iht
 from tasks import TASKS
 
 from dpsparse import DPIHTH, DPIHTL, DPSLR, AdaHuber, PrivateSparseRegressor, plan
-from dpsparse.algorithms.iht.hard_thresholding import huber_iht
 from dpsparse.data.public_units import STANDARDIZED
 
 OURS = "PrivateSparseRegressor"

@@ -305,3 +305,22 @@ def poisson_fit(X, y, rounds=100):
     errors = np.sqrt(np.diag(inverse @ (scores.T @ scores) @ inverse))
     coef = b[1:] / scale
     return Root(float(b[0] - coef @ center), coef, errors[1:] / scale)
+
+
+def huber_iht(X, y, sparsity, *, tau=1.0, step=0.5, n_steps=100):
+    """Huber's loss minimised over coefficients with `sparsity` nonzeros, by gradient steps and hard thresholding.
+
+    It fits no intercept and does not scale the features. The loop ends early when a step changes nothing.
+    """
+    coef = np.zeros(X.shape[1])
+    for _ in range(n_steps):
+        support = np.flatnonzero(coef)
+        psi = np.clip(y - X[:, support] @ coef[support], -tau, tau)
+        moved = coef + step / len(y) * (X.T @ psi)
+        kept = np.argpartition(-np.abs(moved), sparsity - 1)[:sparsity]
+        after = np.zeros_like(coef)
+        after[kept] = moved[kept]
+        if np.abs(after - coef).max() <= 1e-12:
+            break
+        coef = after
+    return after

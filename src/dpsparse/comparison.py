@@ -73,7 +73,6 @@ def compare(
 
     Examples
     --------
-    >>> from dpsparse.comparison import compare
     >>> comparison = compare(2_000, 20, 2, 2.0, repeats=1)
     >>> ours = comparison.outcomes[0]
     >>> ours.method, ours.errors[0] < comparison.zero_errors[0]

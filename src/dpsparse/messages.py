@@ -17,3 +17,8 @@ def without_passwords(text: str) -> str:
     "No such command 'postgresql://me:***@host/db'."
     """
     return _IN_QUERY.sub(r"\1***", _IN_URL.sub(r"\1:***@", text))
+
+
+def one_line(error: BaseException) -> str:
+    """An error as one line, without passwords."""
+    return without_passwords(" ".join(str(error).split())) or type(error).__name__

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -20,14 +21,14 @@ from made_up_people import people
 
 from dpsparse import plan
 from dpsparse.app.column_form import KNOWN, Row
-from dpsparse.app.draft_forecast import forecast
+from dpsparse.app.draft_forecast import Asked, forecast
 from dpsparse.app.glossary import TERMS
-from dpsparse.app.settings import Settings, read_settings, settings_of
+from dpsparse.app.settings import Settings, settings_of
 from dpsparse.app.workspace import Draft, Workspace, _lock
 from dpsparse.io.bounds_file import bounds_of, read_bounds
 from dpsparse.privacy.accounting.filter import Cost
 from dpsparse.privacy.guarantee import Guarantee
-from dpsparse.schema import Fields, FileError
+from dpsparse.schema import Fields, FileError, read_json
 
 ROOT = Path(__file__).parents[2]
 # Remedies: what to do, in some word.
@@ -345,24 +346,24 @@ def test_a_slider_answers_about_as_fast_as_the_server_can(client, work, record_p
 
 
 def test_a_forecast_in_the_responses_own_unit():
-    numbers = {"epsilon": 1.0, "delta": 1e-6, "sparsity": 3}
-    plain, in_units = forecast(3_000, 60, False, **numbers), forecast(3_000, 60, False, noise=100.0, **numbers)
+    asked = Asked(3_000, 60, False, epsilon=1.0, delta=1e-6, sparsity=3)
+    plain, in_units = forecast(asked), forecast(asked, noise=100.0)
     assert float(in_units["smallest"]) == pytest.approx(100 * float(plain["smallest"]), rel=0.1)
-    assert forecast(3_000, 60, False, holdout=0.5, **numbers)["n"] == "1,500"
+    assert forecast(replace(asked, holdout=0.5))["n"] == "1,500"
 
 
 def test_the_forecast_says_what_rare_things_take():
-    numbers = {"epsilon": 1.0, "delta": 1e-6, "sparsity": 5}
-    told = forecast(8_000, 144, False, effect=0.5, **numbers)["rare"]
+    asked = Asked(8_000, 144, False, epsilon=1.0, delta=1e-6, sparsity=5)
+    told = forecast(asked, effect=0.5)["rare"]
     here = plan(8_000, 144, 5, 1.0, 1e-6)
     least = here.share_for_effect(np.inf)
     assert f"fewer than {100 * least:.2g} % of the records ({int(np.ceil(8_000 * least))})" in told[1]
     assert f"about {100 * here.share_for_effect(0.5):.2g} % of the records" in told[2]
     # In the response's own unit the shares are the same.
-    own = forecast(8_000, 144, False, noise=300.0, effect=150.0, **numbers)["rare"]
+    own = forecast(asked, noise=300.0, effect=150.0)["rare"]
     assert own[1] == told[1]
     assert own[2] == told[2].replace("0.5", "150")
-    assert "however many have it" in forecast(8_000, 144, False, effect=1e-3, **numbers)["rare"][2]
+    assert "however many have it" in forecast(asked, effect=1e-3)["rare"][2]
 
 
 def test_guesses_are_remembered(client, work):
@@ -377,7 +378,7 @@ def test_guesses_are_remembered(client, work):
 
 
 def test_advice_is_for_the_page():
-    few = forecast(1_500, 60, False, epsilon=0.5, delta=1e-6, sparsity=3)
+    few = forecast(Asked(1_500, 60, False, epsilon=0.5, delta=1e-6, sparsity=3))
     assert "type in step 2 what is publicly known" in few["warning"]
     assert "feature_center" not in few["warning"]
 
@@ -399,7 +400,7 @@ def test_choices_survive_a_restart_and_go_to_a_colleague(client, work, data, tmp
     saved = client.get("/settings")
     assert "attachment" in saved.headers["content-disposition"]
     (tmp_path / "saved.json").write_bytes(saved.content)
-    assert read_settings(tmp_path / "saved.json") == work.draft.settings
+    assert settings_of(read_json(tmp_path / "saved.json")) == work.draft.settings
     assert str(data) not in saved.text
     assert work._read_draft() == work.draft
     # A colleague has another table, which lacks a column.

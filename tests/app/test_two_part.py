@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from made_up_people import people
 
-from dpsparse.app.parts_forecast import parts_forecast
+from dpsparse.app.draft_forecast import Asked, parts_forecast
 from dpsparse.app.preview import preview_page
-from dpsparse.app.settings import Settings, read_settings
+from dpsparse.app.settings import Settings, settings_of
+from dpsparse.schema import read_json
 
 
 @pytest.fixture
@@ -35,14 +36,14 @@ def test_what_is_chosen_is_kept_and_forecast(client, work, table):
 
 
 def test_nothing_is_found_in_a_small_table():
-    told = parts_forecast(50, 20, False, epsilon=0.1, delta=None, sparsity=3, share=0.05)
+    told = parts_forecast(Asked(50, 20, False, epsilon=0.1, delta=None, sparsity=3), share=0.05)
     assert (told["whether"], told["how_much"]) == (None, None)
 
 
 def test_settings_are_read_again_and_ask_for_two_parts(tmp_path):
     chosen = Settings(target="cost", family="two-part")
     (tmp_path / "settings.json").write_text(chosen.to_json())
-    assert read_settings(tmp_path / "settings.json") == chosen
+    assert settings_of(read_json(tmp_path / "settings.json")) == chosen
 
 
 @pytest.mark.slow

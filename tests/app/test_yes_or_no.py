@@ -7,8 +7,8 @@ import pytest
 from made_up_people import people
 from walk import PATH, WIDTHS, enter, faults, send
 
-from dpsparse.app.settings import Settings, read_settings
-from dpsparse.schema import FileError
+from dpsparse.app.settings import Settings, settings_of
+from dpsparse.schema import FileError, read_json
 
 # Of smoking, in log odds.
 EFFECT = 1.5
@@ -116,8 +116,8 @@ def test_settings_are_read_again(tmp_path):
     chosen = Settings(target="answer", family="binomial", response={"positive": "denied"})
     path = tmp_path / "settings.json"
     path.write_text(chosen.to_json())
-    assert read_settings(path) == chosen
+    assert settings_of(read_json(path)) == chosen
     wrong = Settings(target="answer", response={"positive": "denied"})
     path.write_text(wrong.to_json())
     with pytest.raises(FileError, match="'positive' is for a family of 'binomial'"):
-        read_settings(path)
+        settings_of(read_json(path))

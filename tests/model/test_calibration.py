@@ -1,6 +1,5 @@
 """Predictions of a mean: turned about the constant by a released slope, the same on every table, and said."""
 
-import json
 from dataclasses import replace
 
 import dask.array as da
@@ -73,15 +72,6 @@ def test_every_table_has_the_same_predictions(fitted, tmp_path):
     named = PrivateSparseRegressor(sparsity=1, estimand="typical", epsilon=2.0, random_state=3, **STANDARDIZED)
     named.fit(pd.DataFrame(X, columns=names), COST)
     np.testing.assert_allclose(named.released_.predict(frame), expected, rtol=1e-12)
-
-
-def test_files_that_do_not_know_it_predict_the_line(fitted, tmp_path):
-    save_model(fitted, tmp_path / "model.json")
-    content = json.loads((tmp_path / "model.json").read_text())
-    del content["calibration_slope"]
-    (tmp_path / "old.json").write_text(json.dumps(content))
-    rows = X[:20]
-    np.testing.assert_allclose(load_model(tmp_path / "old.json").predict(rows), line(fitted, rows), rtol=1e-12)
 
 
 @settings(max_examples=50, deadline=None)

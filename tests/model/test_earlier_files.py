@@ -1,8 +1,7 @@
 """Model files of this format load, predict and report as they did when they were written.
 
-`files/expected.json` holds what the version that wrote them made of them. Only an effect of a feature whose public
-centre was off has lost its interval since: such intervals did not hold. Intervals were of 90 % then, and thousands had
-no separator.
+`files/expected.json` holds what the version that fitted them made of them, with intervals of 90 %. Only an effect of a
+feature whose public centre was off has lost its interval since: such intervals did not hold.
 """
 
 import json

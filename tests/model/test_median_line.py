@@ -1,6 +1,5 @@
 """Predictions of a median along a released line: for typical effects, where spread grows with the prediction."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -54,15 +53,6 @@ def test_every_predictor_follows_it(fitted, tmp_path):
             np.testing.assert_allclose(np.asarray(predictor.predict(table, statistic="median")), expected, rtol=1e-9)
     turned = fitted.released_.for_statistic("median")
     assert turned.for_statistic("median") == turned
-
-
-def test_files_that_do_not_know_it_have_a_shift_alone(fitted, tmp_path):
-    save_model(fitted, tmp_path / "model.json")
-    content = json.loads((tmp_path / "model.json").read_text())
-    del content["median_slope"]
-    (tmp_path / "old.json").write_text(json.dumps(content))
-    old = load_model(tmp_path / "old.json")
-    assert old == moved(fitted, fitted.median_shift_, 1.0)
 
 
 def test_effects_and_calibrated_predictions_do_not_depend_on_it(fitted):

@@ -4,11 +4,11 @@ import math
 import warnings
 
 import numpy as np
+from reference_fits import huber_iht
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LassoCV
 
 from dpsparse import AdaHuber
-from dpsparse.algorithms.iht.hard_thresholding import huber_iht
 from peers.problem import Line, exact_feature_units
 
 

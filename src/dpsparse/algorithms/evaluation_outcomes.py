@@ -134,8 +134,8 @@ def release_outcomes(
 
     points: NDArray[np.float64] = constant + BIN_WIDTH * np.arange(-BINS_BESIDE, BINS_BESIDE + 1, dtype=np.float64)
     edges: NDArray[np.float64] = points[:-1] + BIN_WIDTH / 2
-    found, _ = noisy(LOG_ODDS, outcomes.counts(edges))
-    shares = plausible(found)
+    noisy_counts, _ = noisy(LOG_ODDS, outcomes.counts(edges))
+    shares = plausible(noisy_counts)
     groups = Groups(points, shares, grouped(shares, edges, plan.most_groups))
     counts, noise = noisy(OUTCOMES, outcomes.table(edges, groups.of, groups.n).ravel())
     return scores_of(Cells(groups, counts.reshape(2, groups.n), noise), constant, len(responses))

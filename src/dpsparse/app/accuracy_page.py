@@ -9,9 +9,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse
 
 from dpsparse.app.budget_left import too_little
-from dpsparse.app.draft_forecast import forecast, shape_of
-from dpsparse.app.parts_forecast import parts_forecast
-from dpsparse.app.ratio_forecast import ratio_forecast
+from dpsparse.app.draft_forecast import Asked, forecast, parts_forecast, ratio_forecast, shape_of
 from dpsparse.app.render import fragment, page, redirect, require
 from dpsparse.app.settings import Settings
 from dpsparse.app.typed_numbers import (
@@ -104,24 +102,25 @@ def _forecast(work: "Workspace", typed: Typed) -> dict[str, Any]:
     if delta is None:
         # The page hands it back, as it does what is left, so that no slider waits for the ledger.
         delta = typed_number(typed, "usual_delta", None)
-    shape = typed_count(typed, "records", settings.protects.many, default=facts.n_people), d, known
-    planned: dict[str, Any] = {
-        "epsilon": typed_epsilon(typed),
-        "delta": work.usual_delta() if delta is None else delta,
-        "sparsity": typed_count(typed, "sparsity", "columns to select"),
-        "people": settings.most_records,
-        "rows": facts.n_records / max(1, facts.n_people),
-        "holdout": typed_holdout(typed),
-    }
+    asked = Asked(
+        typed_count(typed, "records", settings.protects.many, default=facts.n_people),
+        d,
+        known,
+        epsilon=typed_epsilon(typed),
+        delta=work.usual_delta() if delta is None else delta,
+        sparsity=typed_count(typed, "sparsity", "columns to select"),
+        people=settings.most_records,
+        rows=facts.n_records / max(1, facts.n_people),
+        holdout=typed_holdout(typed),
+    )
     guesses = _guesses(typed)
     if settings.is_yes_or_no:
-        return ratio_forecast(*shape, **planned, share=guesses["share_of_yes"])
+        return ratio_forecast(asked, share=guesses["share_of_yes"])
     if settings.is_two_part:
-        return parts_forecast(*shape, **planned, share=guesses["share_of_yes"])
+        return parts_forecast(asked, share=guesses["share_of_yes"])
     if settings.is_count:
-        return ratio_forecast(*shape, **planned, is_count=True, mean=guesses["mean_response"])
-    planned |= {"noise": guesses["noise"], "effect": guesses["effect"]}
-    return forecast(*shape, **planned, estimand=typed_estimand(typed))
+        return ratio_forecast(asked, is_count=True, mean=guesses["mean_response"])
+    return forecast(asked, estimand=typed_estimand(typed), noise=guesses["noise"], effect=guesses["effect"])
 
 
 def planned_forecast(work: "Workspace") -> dict[str, Any]:

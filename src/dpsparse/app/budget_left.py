@@ -8,7 +8,6 @@ def too_little(epsilon: float, left: float | None, dataset: str | None) -> str |
 
     Examples
     --------
-    >>> from dpsparse.app.budget_left import too_little
     >>> print(too_little(2.0, 1.5, "clinic"))
     epsilon 2 is more than the 1.5 that the ledger has left for one more fit on clinic: choose at most 1.5
     >>> too_little(1.5, 1.5, "clinic")

@@ -8,7 +8,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from dpsparse.app.accuracy_page import typed_choices, usual_grant
-from dpsparse.app.render import EXPECTED, Missing, one_line, page, redirect
+from dpsparse.app.render import EXPECTED, Missing, page, redirect
+from dpsparse.messages import one_line
 from dpsparse.schema import FileError, listed
 
 if TYPE_CHECKING:

@@ -109,7 +109,6 @@ def declares(facts: "PublicFacts") -> str:
 
     Examples
     --------
-    >>> from dpsparse.app.column_form import declares
     >>> from dpsparse.app.draft_table import PublicFacts
     >>> declares(PublicFacts(("age", "note"), 9, 9, {"age": "number"}))
     'The file declares the kind of 1 of its 2 columns, which is taken as public; the others are learned.'

@@ -33,8 +33,6 @@ def _nist(job: "Job", work: "Workspace") -> str:
 
 
 def _model(job: "Job", work: "Workspace") -> bytes:
-    import io
-
     from dpsparse.model.json_file import write_model
 
     stream = io.BytesIO()

@@ -1,14 +1,18 @@
-"""The forecast of a draft, from public numbers alone: `plan`, in sentences and a picture."""
+"""The forecast of a draft, from public numbers alone: `plan`, in sentences and a picture.
+
+There is one for numbers, one for effects that are ratios, of odds or of a mean, and one for a response in two parts.
+"""
 
 import json
 import math
 import os
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpsparse.app.settings import Settings, settings_of
-from dpsparse.html import number
+from dpsparse.html import Html, number
 from dpsparse.inference.intervals import SHOWN_PERCENT
 from dpsparse.report.charts import curves
 from dpsparse.schema import Fields
@@ -17,8 +21,16 @@ if TYPE_CHECKING:
     from dpsparse.families.estimands import EstimandName
     from dpsparse.planning.forecast import Plan
 
+_Planned = TypeVar("_Planned")
+
 # Places of the curve: epsilons from 0.03 to 10.
 _GRID = tuple(10 ** (k / 8) for k in range(-12, 9))
+# Without a guess, as many of yes as of no, or above 0 as not: fewer of one of them find less.
+EVEN = 0.5
+# Without a guess, a mean of 1. Visits and claims vary about so many times as much as a Poisson law.
+ONE, VISITS = 1.0, 5.0
+# A ratio, or an effect in units of the noise, beyond this is none that people have.
+_LARGEST = 100.0
 
 
 def shape_of(path: str, settings: Settings) -> tuple[int, bool]:
@@ -44,20 +56,50 @@ def _shape(path: str, chosen: str, _stamp: tuple[int, int]) -> tuple[int, bool]:
     return n_expected(data), data.units_known() == "all"
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What is public of a fit: its table's size, whether all units are known, its guarantee, what it selects.
+
+    `people` is the most records of a person, `rows` the mean number of their rows where a column says whose they are.
+    """
+
+    n: int
+    d: int
+    known: bool
+    epsilon: float
+    delta: float | None
+    sparsity: int
+    people: int = 1
+    rows: float = 1.0
+    holdout: float | None = None
+
+    @property
+    def n_fitted(self) -> int:
+        """The records, or people, that are not held out."""
+        return self.n if self.holdout is None else self.n - math.floor(self.n * self.holdout)
+
+    def planned(self, plan: "Callable[..., _Planned]", **guesses: Any) -> "_Planned":
+        """The forecast that `plan` or `plan_two_part` makes, with guesses of the response."""
+        return plan(
+            max(1, self.n_fitted),
+            self.d,
+            min(self.sparsity, self.d),
+            self.epsilon,
+            self.delta,
+            units_known=self.known,
+            records_per_person=self.people,
+            rows_per_person=self.rows,
+            **guesses,
+        )
+
+    def drawn(self, lines: dict[str, list[float]], words: str) -> Html | None:
+        """A picture of lines over epsilon, at which the fit's own is marked; `words` say what it shows."""
+        marked = min(max(self.epsilon, _GRID[0]), _GRID[-1])
+        return curves(_GRID, lines, (marked, f"epsilon {self.epsilon:g}"), words)
+
+
 def forecast(
-    n: int,
-    d: int,
-    known: bool,
-    *,
-    epsilon: float,
-    delta: float | None,
-    sparsity: int,
-    estimand: "EstimandName" = "mean",
-    people: int = 1,
-    rows: float = 1.0,
-    holdout: float | None = None,
-    noise: float | None = None,
-    effect: float | None = None,
+    asked: Asked, *, estimand: "EstimandName" = "mean", noise: float | None = None, effect: float | None = None
 ) -> dict[str, Any]:
     """What a fit would find, for the page.
 
@@ -67,19 +109,7 @@ def forecast(
     from dpsparse.planning import plan
     from dpsparse.report.report_summary import as_sentence
 
-    fitted = n if holdout is None else n - math.floor(n * holdout)
-    here = plan(
-        max(1, fitted),
-        d,
-        min(sparsity, d),
-        epsilon,
-        delta,
-        estimand=estimand,
-        units_known=known,
-        noise_scale=1.0 if noise is None else noise,
-        records_per_person=people,
-        rows_per_person=rows,
-    )
+    here = asked.planned(plan, estimand=estimand, noise_scale=1.0 if noise is None else noise)
     forecasts = _curve(replace(here, epsilon=1.0))
     lines = {
         "effect selected in 4 fits of 5": [at.smallest_effect for at in forecasts],
@@ -89,12 +119,11 @@ def forecast(
     smallest = None if here.smallest_effect == math.inf else _rough(here.smallest_effect)
     words = (
         f"Over epsilon: the effect that is selected in 4 fits of 5, {smallest or 'none'} at epsilon "
-        f"{epsilon:g}, and the width of a {SHOWN_PERCENT} interval, {width or 'none'}."
+        f"{asked.epsilon:g}, and the width of a {SHOWN_PERCENT} interval, {width or 'none'}."
     )
     unit = "times the response's noise" if noise is None else "in the response's own unit"
-    marked = min(max(epsilon, _GRID[0]), _GRID[-1])
     return {
-        "epsilon": f"{epsilon:g}",
+        "epsilon": f"{asked.epsilon:g}",
         "delta": f"{here.guarantee.delta:.2g}",
         "smallest": smallest,
         "width": width,
@@ -102,10 +131,10 @@ def forecast(
         "caveat": " ".join(as_sentence(each) for each in (here.few_features, here.caveat) if each),
         **({"wanted": None} if effect is None else _wanted(here, effect)),
         "unit": unit,
-        "n": f"{fitted:,}",
-        "warning": _warning(here, d),
+        "n": f"{asked.n_fitted:,}",
+        "warning": _warning(here, asked.d),
         "rare": rare(here, unit, effect),
-        "picture": curves(_GRID, lines, (marked, f"epsilon {epsilon:g}"), words),
+        "picture": asked.drawn(lines, words),
     }
 
 
@@ -139,7 +168,6 @@ def rare(here: "Plan", unit: str, effect: float | None = None) -> list[str]:
     Examples
     --------
     >>> from dpsparse import plan
-    >>> from dpsparse.app.draft_forecast import rare
     >>> rare(plan(300, 50, 5, 0.1), "times the noise")
     ['Categories and yes/no columns are likely missed, whatever their effect.']
     """
@@ -187,3 +215,70 @@ def _count(needed: float) -> str | None:
 
 def _epsilon(needed: float) -> str | None:
     return None if needed == math.inf else f"{needed:.2g}"
+
+
+def ratio_forecast(
+    asked: Asked, *, share: float | None = None, is_count: bool = False, mean: float | None = None
+) -> dict[str, Any]:
+    """What a fit would find whose effects are ratios, for the page. Returns texts for the template.
+
+    `share` is a guess of the share of yes, and `mean` one of the mean of a count or a cost, where the response is that.
+
+    Examples
+    --------
+    >>> asked = Asked(10_000, 60, False, epsilon=1.0, delta=None, sparsity=5)
+    >>> even, rare = (ratio_forecast(asked, share=share) for share in (0.5, 0.05))
+    >>> float(even["ratio"]) < float(rare["ratio"])
+    True
+    """
+    from dpsparse.planning import plan
+
+    share, mean = EVEN if share is None else share, ONE if mean is None else mean
+    guess = {"mean_response": mean, "overdispersion": VISITS} if is_count else {"share_of_yes": share}
+    here = asked.planned(plan, **guess)
+    smallest = _told(here.smallest_ratio)
+    ratio = None if smallest == math.inf else number(float(f"{smallest:.3g}"))
+    ratios = [_told(replace(here, epsilon=at).smallest_ratio) for at in _GRID]
+    words = (
+        f"Over epsilon: the smallest {here.ratio} that is selected in 4 fits of 5, {ratio or 'none'} at epsilon "
+        f"{asked.epsilon:g}."
+    )
+    return {
+        "epsilon": f"{asked.epsilon:g}",
+        "n": f"{asked.n_fitted:,}",
+        "ratio": ratio,
+        "inverse": f"{1 / smallest:.2g}",
+        "name": here.ratio,
+        "mean": f"{mean:g}" if is_count else None,
+        "share": f"{100 * share:g} %",
+        "picture": asked.drawn({f"smallest {here.ratio} that is found": ratios}, words),
+    }
+
+
+def _told(ratio: float) -> float:
+    return ratio if ratio < _LARGEST else math.inf
+
+
+def parts_forecast(asked: Asked, *, share: float | None = None) -> dict[str, Any]:
+    """What a fit in two parts would find; `share` is a guess of the share above 0. Returns texts for the template.
+
+    Examples
+    --------
+    >>> asked = Asked(50_000, 20, False, epsilon=1.0, delta=None, sparsity=3)
+    >>> half, few = (parts_forecast(asked, share=share) for share in (0.5, 0.2))
+    >>> float(half["whether"]) < float(few["whether"]), float(half["how_much"]) < float(few["how_much"])
+    (True, True)
+    """
+    from dpsparse.planning.two_part_forecast import plan_two_part
+
+    above = EVEN if share is None else share
+    here = asked.planned(plan_two_part, share_above_0=above)
+    ratio, effect = here.whether.smallest_odds_ratio, here.how_much.smallest_effect
+    return {
+        "parts": True,
+        "epsilon": f"{asked.epsilon:g}",
+        "n": f"{asked.n_fitted:,}",
+        "share": f"{100 * above:g} %",
+        "whether": None if ratio >= _LARGEST else number(float(f"{ratio:.3g}")),
+        "how_much": None if effect >= _LARGEST else number(float(f"{effect:.2g}")),
+    }

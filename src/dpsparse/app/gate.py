@@ -12,7 +12,6 @@ class Gate:
 
     Examples
     --------
-    >>> from dpsparse.app.gate import Gate
     >>> gate = Gate()
     >>> gate.enter(), gate.close()
     (True, False)

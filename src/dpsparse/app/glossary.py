@@ -97,7 +97,6 @@ def anchor(word: str) -> str:
 
     Examples
     --------
-    >>> from dpsparse.app.glossary import anchor
     >>> anchor("centre and scale")
     'centre-and-scale'
     """

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from dpsparse.app.gate import Cancelled, Gate
 from dpsparse.app.settings import Settings, settings_of
 from dpsparse.io.atomic import atomic_file, write_file
-from dpsparse.messages import without_passwords
+from dpsparse.messages import one_line
 from dpsparse.schema import Fields, FileError, read_json
 
 if TYPE_CHECKING:
@@ -171,14 +171,14 @@ class Jobs:
         except Cancelled:
             state, message = CANCELLED, ""
         except BaseException as error:
-            state, message = FAILED, _one_line(error)
+            state, message = FAILED, one_line(error)
         # The state last: whoever reads it finds the rest.
         job.message = message
         ended = replace(job, state=state)
         try:
             ended.save()
         except Exception as error:
-            job.message = job.message or f"the job's file could not be written: {_one_line(error)}"
+            job.message = job.message or f"the job's file could not be written: {one_line(error)}"
         finally:
             job.state = state
             self.working.release()
@@ -197,7 +197,7 @@ class Jobs:
                 raise
             # Paid for: it is shown and can be downloaded as long as the program runs.
             job.unsaved = model
-            return DONE, f"the model could not be saved here ({_one_line(error)}); download it before you end the page"
+            return DONE, f"the model could not be saved here ({one_line(error)}); download it before you end the page"
         return DONE, ""
 
     def charge_of(self, job: Job) -> str | None:
@@ -232,7 +232,3 @@ def _read(path: Path) -> Job:
     )
     fields.finish()
     return job
-
-
-def _one_line(error: BaseException) -> str:
-    return without_passwords(" ".join(str(error).split())) or type(error).__name__

@@ -15,7 +15,7 @@ from dpsparse.app.budget_left import too_little
 from dpsparse.app.glossary import TERMS, anchor
 from dpsparse.app.security import require_csrf
 from dpsparse.app.settings import digest
-from dpsparse.messages import without_passwords
+from dpsparse.messages import one_line
 from dpsparse.schema import listed
 
 if TYPE_CHECKING:
@@ -144,11 +144,6 @@ def overview(work: "Workspace") -> dict[str, Any]:
         "lost": work.jobs.lost,
         "uploaded": work.uploads.holds(draft.path),
     }
-
-
-def one_line(error: BaseException) -> str:
-    """An error as one line, without passwords."""
-    return without_passwords(" ".join(str(error).split())) or type(error).__name__
 
 
 def redirect(path: str) -> RedirectResponse:

@@ -22,10 +22,11 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from dpsparse.app import accuracy_page, budget_page, file_pages, spending_pages
-from dpsparse.app.render import EXPECTED, Missing, NotYet, action, one_line, page, redirect
+from dpsparse.app.render import EXPECTED, Missing, NotYet, action, page, redirect
 from dpsparse.app.security import ENTER, Guard
 from dpsparse.app.workspace import OPENER, Workspace
 from dpsparse.io.atomic import write_file
+from dpsparse.messages import one_line
 from dpsparse.schema import FileError
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")

@@ -2,14 +2,13 @@
 
 import hashlib
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from dpsparse.io.bounds_writer import bounds_text
 from dpsparse.privacy.protection import ADJACENCIES, RecordsOfAPerson, WholePerson
-from dpsparse.schema import Fields, FileError, read_json
+from dpsparse.schema import Fields, FileError
 
 if TYPE_CHECKING:
     from dpsparse.families.estimands import EstimandName
@@ -26,7 +25,6 @@ class Settings:
 
     Examples
     --------
-    >>> from dpsparse.app.settings import Settings
     >>> Settings(target="cost", public={"age": {"low": 20, "high": 80}}).bounds().of("age").center
     50.0
     """
@@ -129,11 +127,6 @@ class Settings:
     def to_json(self) -> str:
         """The settings as a file."""
         return json.dumps({"format": FORMAT, "version": VERSION, **asdict(self)}, indent=1) + "\n"
-
-
-def read_settings(path: str | os.PathLike[str]) -> Settings:
-    """Read a settings file, checking every entry."""
-    return settings_of(read_json(path))
 
 
 def settings_of(fields: Fields) -> Settings:

@@ -11,9 +11,10 @@ from dpsparse.app.accuracy_page import usual_grant
 from dpsparse.app.downloads import DOWNLOADS, offered, report_of
 from dpsparse.app.draft_forecast import page_words
 from dpsparse.app.jobs import CANCELLED, DONE, FAILED, LOST, STARTED, Job
-from dpsparse.app.render import EXPECTED, Missing, one_line, page, redirect, require
+from dpsparse.app.render import EXPECTED, Missing, page, redirect, require
 from dpsparse.app.security import REPORT_POLICY
 from dpsparse.html import Html
+from dpsparse.messages import one_line
 from dpsparse.schema import FileError, listed
 
 if TYPE_CHECKING:

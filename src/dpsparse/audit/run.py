@@ -122,7 +122,6 @@ def run_audit(
 
     Examples
     --------
-    >>> from dpsparse.audit.run import run_audit
     >>> run_audit("accounts").good
     True
     """
@@ -133,11 +132,11 @@ def run_audit(
     results = Parallel(n_jobs=cpu_count(), return_as="generator_unordered")(
         delayed(_findings)(name, long) for name in checks
     )
-    found = {}
+    by_name = {}
     for name, findings in results:
-        found[name] = findings
+        by_name[name] = findings
         progress(name)
-    return Audit({name: found[name] for name in CHECKS})
+    return Audit({name: by_name[name] for name in CHECKS})
 
 
 def _findings(name: str, long: bool) -> tuple[str, list[Finding]]:

@@ -26,7 +26,7 @@ from dpsparse.cli.plan_command import plan
 from dpsparse.cli.predict_command import predict
 from dpsparse.cli.reproduce_command import reproduce
 from dpsparse.cli.tune_command import tune
-from dpsparse.messages import without_passwords
+from dpsparse.messages import one_line, without_passwords
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -69,6 +69,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
             # Python itself would print it as it is.
             click.echo(without_passwords(whole), err=True, nl=False)
             sys.exit(1)
-        text = without_passwords(" ".join(str(error).split())) or type(error).__name__
-        click.echo(f"dpsparse: {text} (add -v before the command for a traceback)", err=True)
+        click.echo(f"dpsparse: {one_line(error)} (add -v before the command for a traceback)", err=True)
         sys.exit(1)

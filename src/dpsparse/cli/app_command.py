@@ -19,8 +19,8 @@ NO_EXTRA = 'the page needs packages that are not installed ({name}): pip install
     type=options.PATH,
     help="Where the page keeps its choices and fits, and the budget without --ledger.",
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; any other needs --expose.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port; any that is free unless given.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; others need --expose.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port; by default any free one.")
 @click.option("--expose", is_flag=True, help="Let other machines in, unencrypted.")
 @click.option("--no-browser", is_flag=True, help="Print the address and open no browser.")
 @options.AS_JSON
@@ -36,11 +36,11 @@ def app(
 ) -> None:
     """Open a page on this machine that goes from a file to a report, for people who do not write Python.
 
-    Without --folder it begins with no table, whatever was opened before. Fits, which were paid for, and the budget
-    without --ledger stay in a folder of your account.
+    Without --folder it starts with no table, whatever was opened before. Fits and, without --ledger, the budget are
+    kept in a folder of your account.
 
-    It does what `fit`, `plan`, `report` and `budget` do. Nothing leaves this machine. Ctrl-C ends it; a fit that is
-    paid for is finished first.
+    It does what `fit`, `plan`, `report` and `budget` do. Nothing leaves this machine. Ctrl-C ends it, after a fit that
+    is already paid for.
     """
     try:
         from dpsparse.app.server import serve

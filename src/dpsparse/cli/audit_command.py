@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-@click.command()
+@click.command(short_help="Attack the guarantee of this installation.")
 @click.option("--long", is_flag=True, help="Longer games, more pairs of neighbours.")
-@click.option("--only", metavar="NAME", help="One check; a wrong name lists them all.")
+@click.option("--only", metavar="NAME", help="Run one check; an unknown name lists them all.")
 @options.out_file("Where the page goes.", "dpsparse-audit.html")
 @options.AS_JSON
 def audit(long: bool, only: str | None, out: str, as_json: bool) -> None:
-    """Attack the guarantee of this installation: replay, games, floating point. Status 0 if all is well, 1 otherwise.
+    """Attack the guarantee of this installation by replay, games and floating point.
 
-    Every fit, command and page runs on made-up neighbouring tables; no table of yours is read. That the checks notice
-    faults is shown by planted bugs, which the project's own tests plant.
+    Every fit, command and page runs on made-up neighbouring tables; no table of yours is read. The exit status is 0 if
+    all is well, and 1 otherwise. The project's own tests plant bugs to show that the checks notice them.
     """
     from dpsparse.audit.audit_page import audit_page
     from dpsparse.audit.run import CHECKS, run_audit

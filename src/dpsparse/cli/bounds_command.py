@@ -7,10 +7,10 @@ from dpsparse.cli import options
 
 @click.group()
 def bounds() -> None:
-    """Public bounds of the columns."""
+    """State what is publicly known of the columns."""
 
 
-@bounds.command()
+@bounds.command(short_help="Write a template of bounds, to fill in by hand.")
 @options.DATA
 @click.option("--target", help="The column to explain, which needs no bounds.")
 @options.dialect
@@ -19,7 +19,7 @@ def bounds() -> None:
 def init(data: str, target: str | None, separator: str | None, encoding: str, out: str | None, as_json: bool) -> None:
     """Write a template of bounds for DATA, to be filled in BY HAND from public knowledge.
 
-    Only names and kinds of the columns are read: bounds taken from the data would leak what is to be protected.
+    Only the names and kinds of the columns are read: bounds taken from the data would leak what is to be protected.
 
     A CSV file does not say whether its first line is names or a record. It is printed only if --target is one of its
     cells; without --target it goes to --out, which you alone can read.

@@ -24,12 +24,12 @@ _BAR, _LINE = 10, 100
 _ledger = click.argument("ledger")
 
 
-@click.group()
+@click.group(short_help="Grant and watch a budget for many fits.")
 def budget() -> None:
     """Budgets kept in a ledger: a file, or a database URL such as postgresql://user@host/database."""
 
 
-@budget.command()
+@budget.command(short_help="Grant DATASET its budget, once.")
 @_ledger
 @click.argument("dataset")
 @click.option("--epsilon", type=float, required=True, help="The guarantee to each person over all fits.")
@@ -65,7 +65,7 @@ def grant(
 @options.out("Where a picture of what DATASET has spent over time goes, as PNG, PDF or SVG.")
 @options.AS_JSON
 def show(ledger: str, dataset: str | None, out: str | None, as_json: bool) -> None:
-    """What was granted, spent and is left, and the head of the chain."""
+    """Show what was granted, spent and is left, and the head of the chain."""
     from dpsparse.privacy.ledger.ledger import PrivacyLedger
 
     if out is not None and dataset is None:
@@ -97,7 +97,7 @@ def _draw(ledger: "PrivacyLedger", dataset: str, out: str) -> None:
 @click.argument("dataset", required=False)
 @options.AS_JSON
 def history(ledger: str, dataset: str | None, as_json: bool) -> None:
-    """Every event, oldest first."""
+    """List every event, oldest first."""
     from dpsparse.privacy.ledger.ledger import PrivacyLedger
     from dpsparse.report.budget_facts import EVENT_HEADINGS, EVENTS_MEANING, event_cells
 
@@ -112,16 +112,16 @@ def history(ledger: str, dataset: str | None, as_json: bool) -> None:
     _say(EVENTS_MEANING)
 
 
-@budget.command()
+@budget.command(short_help="Check that nobody changed the ledger.")
 @_ledger
 @click.option("--head", help="A head that `show` printed earlier: the ledger must still contain it.")
 @options.WITNESS
 @options.AS_JSON
 def verify(ledger: str, head: str | None, witness: str | None, as_json: bool) -> None:
-    """Check the chain and repeat every decision; exit status 1 where the ledger was changed.
+    """Check that nobody changed the ledger: its chain, and every decision again.
 
-    Without --head or --witness nothing can tell that the newest events were dropped, or an old copy restored: keep the
-    head in another place.
+    The exit status is 1 if it was changed. Without --head or --witness nothing can tell that the newest events were
+    dropped, or an old copy was restored: keep the head in another place.
     """
     from dpsparse.cli.witness import renew
     from dpsparse.privacy.ledger.ledger import PrivacyLedger

@@ -18,7 +18,7 @@ NO_LEDGER = (
 )
 
 
-@click.command(short_help="Check a file's cells, for your eyes only, or a store's checksums.")
+@click.command(short_help="Check a file's cells (for your eyes only), or a store.")
 @options.DATA
 @click.option("--target", help="The column to explain.")
 @options.POSITIVE
@@ -38,13 +38,14 @@ def check(
 ) -> None:
     """Show the curator what a fit would count as missing in DATA, or check a store.
 
-    A .csv or .parquet file: gaps and cells that cannot be read with their lines, separators, encodings, columns that
-    may be identifiers or name people with several rows, likely misspellings of the categories in --bounds and of the
-    --positive label, or that no cell of the --target has it. This is for the eyes of whoever holds the records, and not
-    private: it writes nothing, and takes no ledger. No value or range is shown, and no count but that of the values of
-    a column that may name people.
+    Of a .csv or .parquet file it lists gaps and unreadable cells with their lines, and remarks on separators,
+    encodings, and columns that may be identifiers or name people with several rows. It points out likely misspellings
+    of the categories in --bounds and of the --positive label, and says if no cell of the --target has that label. This
+    is for whoever holds the records, and not private: it writes nothing and takes no ledger. It shows no value and no
+    range, and no count except how many values a column has that may name people.
 
-    A store: compares every file with the checksum that `dpsparse convert` noted. Status 1 where any differs.
+    Of a store it compares every file with the checksum that `dpsparse convert` noted; the exit status is 1 if any
+    differs.
     """
     from dpsparse.io.store.manifest import is_store
     from dpsparse.schema import existing_path

@@ -48,13 +48,13 @@ def curator_faults(
         known.features(table.names, target)
     columns = [name for name in table.names if not known.is_dropped(name)]
     label = None if target is None else positive or known.response_positive
-    found = table.faults(columns, _kinds(table, columns, known, target if label is None else None), most=_LINES)
-    faults = [(group.column, group.what, list(group.lines), group.count > len(group.lines)) for group in found.groups]
+    seen = table.faults(columns, _kinds(table, columns, known, target if label is None else None), most=_LINES)
+    faults = [(group.column, group.what, list(group.lines), group.count > len(group.lines)) for group in seen.groups]
     for column in columns:
         categories = known.of(column).categories
         if categories is not None:
             faults += _misspellings(table, column, categories)
-    remarks = list(found.remarks)
+    remarks = list(seen.remarks)
     if not table.n_records:
         remarks.append((None, "it has names of columns and no records: a fit is refused"))
     if target is not None and label is not None:

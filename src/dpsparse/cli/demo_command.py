@@ -13,7 +13,7 @@ from dpsparse.cli import options
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the synthetic data (not of the noise).")
 @options.AS_JSON
 def demo(epsilon: float, out: str, seed: int | None, as_json: bool) -> None:
-    """Fit privately on synthetic data: the guarantee, the effects, the price."""
+    """Fit privately on synthetic data, and draw the result."""
     from rich.console import Console
 
     from dpsparse.demo import run_demo

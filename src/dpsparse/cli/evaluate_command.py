@@ -44,9 +44,9 @@ def evaluate(
     DATA is a table, or a store of its cells, with the columns that the model was fitted on, the target included. Three
     means are released, each with a 95 % interval: the error of the model, that of the constant that it would predict
     without any feature (for a model of the mean, the training mean), and how much the model improves on it. R² follows
-    from the same releases. Of a yes/no model they are Brier scores, with log losses, the AUC and calibration; of a
-    Poisson model the deviance explained, D², stands beside them. A record
-    whose response is missing counts as blank.
+    from the same releases. For a yes/no model these are Brier scores, and log losses, the AUC and calibration come with
+    them. For a Poisson model there is the explained deviance, D², too. A record whose response is missing counts as
+    blank.
 
     The whole of epsilon is spent, on the people in DATA; --ledger keeps count.
     """

@@ -48,7 +48,7 @@ def inspect(model: str, registry: str | None, nist: str | None, as_json: bool) -
 @options.out("Where the report goes, as HTML.", default="report.html")
 @options.AS_JSON
 def report(model: str, out: str | None, as_json: bool) -> None:
-    """Write a report of MODEL: guarantee, effects, budget, forecast, how to cite and to run it again.
+    """Write a report of MODEL: guarantee, effects, budget, forecast, how to cite it and how to run it again.
 
     One page that opens offline. The model is all it reads.
     """

@@ -21,13 +21,13 @@ DROP = click.option(
     multiple=True,
     help="A column to leave out, such as an identifier; * stands for any text. Repeat it for several.",
 )
-DELTA = click.option("--delta", type=float, help="The guarantee's failure probability; n**-1.1 unless given.")
+DELTA = click.option("--delta", type=float, help="The guarantee's failure probability; n**-1.1 by default.")
 RECORDS_PER_PERSON = click.option(
     "--records-per-person",
     type=int,
     default=1,
     show_default=True,
-    help="The most rows one person has, without --person.",
+    help="The most rows one person may have, in a table without ids; otherwise use --person.",
 )
 PERSON = click.option(
     "--person",
@@ -44,8 +44,8 @@ DATASET = click.option("--dataset", help="The name under which the budget was gr
 WITNESS = click.option(
     "--witness",
     type=click.Path(dir_okay=False),
-    help="A file elsewhere that keeps the ledger's newest head: the ledger must contain the head in it, then it is "
-    "renewed.",
+    help="A file kept elsewhere with the ledger's latest head: the ledger must still contain that head, and the file "
+    "is then updated.",
 )
 _SEPARATOR = click.option("--separator", help="CSV separator; read from the first line by default.")
 _ENCODING = click.option(
@@ -53,7 +53,7 @@ _ENCODING = click.option(
     type=click.Choice(["utf-8", "latin-1", "cp1252"]),
     default="utf-8",
     show_default=True,
-    help="CSV encoding; cp1252 is that of Windows, and latin-1 is read as cp1252.",
+    help="CSV encoding; cp1252 is the usual one of Windows, and latin-1 is read as cp1252.",
 )
 ESTIMAND = click.option(
     "--estimand",
@@ -70,8 +70,8 @@ FAMILY = click.option(
     "regression gives them; a count or a cost, whose effects multiply its mean, as Poisson regression gives them; or a "
     "cost, mostly 0 and otherwise positive, modelled in two parts.",
 )
-N_RECORDS = click.option("--n", type=int, required=True, help="Records.")
-N_FEATURES = click.option("--d", type=int, required=True, help="Features.")
+N_RECORDS = click.option("--n", type=int, required=True, help="Number of records.")
+N_FEATURES = click.option("--d", type=int, required=True, help="Number of features.")
 DATA = click.argument("data", type=PATH)
 MODEL = click.argument("model", type=PATH)
 
@@ -90,8 +90,8 @@ POSITIVE = click.option(
     metavar="LABEL",
     multiple=True,
     callback=_one_label,
-    help="The label of the target that is yes, in lower or upper case; every other one is no. It means --family "
-    "binomial.",
+    help="The label of the target that is yes, in lower or upper case; every other one is no. Implies "
+    "--family binomial.",
 )
 
 
@@ -104,8 +104,8 @@ FORMULA = click.option(
 EXPOSURE = click.option(
     "--exposure",
     metavar="COLUMN",
-    help="The column to which the mean of the target is in proportion, such as years observed, with --family poisson; "
-    "it is no feature.",
+    help="With --family poisson: the column to which the mean of the target is proportional, such as years observed. "
+    "It is not a feature.",
 )
 
 
@@ -143,7 +143,7 @@ def out(text: str, kind: Any = PATH, default: str | None = None) -> Decorator:
     return click.option("--out", type=kind, default=default, show_default=default is not None, help=text)
 
 
-MODEL_OUT = out("Where the model goes, as JSON; beside the --report unless given.")
+MODEL_OUT = out("Where the model goes, as JSON; by default beside the --report.")
 REPORT = click.option("--report", type=PATH, help="Where a report goes, as HTML; see `dpsparse report`.")
 
 

@@ -61,14 +61,18 @@ def _numbers(context: click.Context, parameter: click.Parameter | None, value: s
     help="For a cost that is mostly 0 and otherwise positive: --yes guesses the share above 0.",
 )
 @click.option(
-    "--rows-per-person", type=float, default=1.0, show_default=True, help="Of --n people whose ids a fit is given."
+    "--rows-per-person",
+    type=float,
+    default=1.0,
+    show_default=True,
+    help="Mean rows of each of --n people, fitted by id.",
 )
 @click.option(
     "--row-correlation",
     type=float,
     default=0.5,
     show_default=True,
-    help="How alike rows of a person are: 0 as those of different people, 1 copies.",
+    help="How alike the rows of a person are: 0 as unalike as those of different people, 1 copies.",
 )
 @options.out("Where a picture goes, as PNG, PDF or SVG.")
 @options.AS_JSON

@@ -35,10 +35,10 @@ def predict(
 ) -> None:
     """Predict the target for the records of DATA, a table as `dpsparse fit` reads it, with a MODEL.
 
-    DATA needs the columns of the model's selected features, in any order; other columns are not read. Text that is
-    none of the categories of the fit counts as the fit counted such text; where DATA has any, the command says how.
+    DATA needs the columns of the model's selected features, in any order; other columns are not read. Text that was no
+    category in the fit counts as it did there, and the command says how if DATA has any.
 
-    Where the target is yes or no, the column written is the probability of yes.
+    If the target is yes or no, the probability of yes is written.
     """
     from dpsparse.cli import output
     from dpsparse.model.json_file import load_model

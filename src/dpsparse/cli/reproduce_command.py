@@ -7,7 +7,7 @@ import click
 from dpsparse.cli import options
 
 
-@click.command()
+@click.command(short_help="Run the paper's figures and tables.")
 @click.argument("parts", nargs=-1, metavar="[PART]...")
 @click.option("--quick", is_flag=True, help="Small data, few repetitions: a check that it runs, in about a minute.")
 @click.option("--repeats", type=click.IntRange(min=2), help="Repetitions and splits; 20 by default, 3 with --quick.")

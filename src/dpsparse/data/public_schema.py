@@ -46,12 +46,12 @@ def _kind(name: str, given: Any) -> Kind:
     word = str(given.__name__ if isinstance(given, type) else given).lower()
     if word in list(Kind):
         return Kind(word)
-    found = [kind for beginning, kind in _TYPES.items() if word.startswith(beginning)]
-    if not found:
+    kinds = [kind for beginning, kind in _TYPES.items() if word.startswith(beginning)]
+    if not kinds:
         raise FileError(
             f"schema: {quoted(name)} is {given!r}; it must be one of {', '.join(Kind)}, or a list of categories"
         )
-    return found[0]
+    return kinds[0]
 
 
 def _categories(name: str, given: Any) -> tuple[str, ...]:

@@ -325,8 +325,8 @@ def refuse_beside(y: Any, person: Any = None) -> None:
 
 def is_frame(X: Any) -> bool:
     """Whether X is a frame of pandas, polars or pyarrow, in memory."""
-    found = hasattr(X, "get_columns") or hasattr(X, "column_names") or (hasattr(X, "iloc") and X.ndim == 2)
-    return found and not is_dask(X)
+    pandas, polars, pyarrow = (hasattr(X, name) for name in ("iloc", "get_columns", "column_names"))
+    return (polars or pyarrow or (pandas and X.ndim == 2)) and not is_dask(X)
 
 
 def frame_with_text(X: Any) -> bool:

@@ -33,7 +33,6 @@ class RowsPerPerson:
 
     Examples
     --------
-    >>> from dpsparse.engine.people import ONE_ROW, RowsPerPerson
     >>> RowsPerPerson(2.5, 1.5).many, ONE_ROW.many
     (True, False)
     """
@@ -68,7 +67,6 @@ class People:
         Examples
         --------
         >>> import numpy as np
-        >>> from dpsparse.engine.people import People
         >>> people = People.of(np.array([7, 3, 7]))
         >>> people.order, people.starts, people.n_people
         (array([0, 2, 1]), array([0, 2, 3]), 2)
@@ -126,7 +124,6 @@ class People:
         Examples
         --------
         >>> import numpy as np
-        >>> from dpsparse.engine.people import People
         >>> first, second, people = People.of(np.array([7, 3, 7, 3, 5])).pairs()
         >>> first, second, people.n_people
         (array([0, 2]), array([1, 3]), 1)
@@ -150,7 +147,6 @@ class People:
         Examples
         --------
         >>> import numpy as np
-        >>> from dpsparse.engine.people import People
         >>> first, second, people = People.of(np.array([7, 3, 7, 7, 5])).own_pairs()
         >>> first, second, people.n_people
         (array([0, 2, 3, 4]), array([2, 3, 0, 1]), 2)

@@ -245,16 +245,14 @@ class PrivateLinearRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[
         effects: Sequence[Effect],
         privacy: PrivacyRecord,
         target: str,
-        center: float | NDArray[np.float64] = 0.0,
-        scale: float | NDArray[np.float64] = 1.0,
         **facts: Any,
     ) -> LinearModel:
-        """The released model of this fit."""
+        """The released model of a fit on features in their own units."""
         names = getattr(self, "feature_names_in_", None)
         return LinearModel(
             estimator=type(self).__name__,
             target=target,
-            features=NumericColumns(self.n_features_in_, names, np.array(center), np.array(scale)),
+            features=NumericColumns(self.n_features_in_, names, np.array(0.0), np.array(1.0)),
             effects=tuple(effects),
             intercept=float(self.intercept_),
             privacy=privacy,

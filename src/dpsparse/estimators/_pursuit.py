@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from dpsparse.algorithms.pursuit.decisions import n_selected, takes_all
 from dpsparse.algorithms.pursuit.pursuit import Pursuit
 from dpsparse.algorithms.pursuit.pursuit_constants import COLUMNS_A_VARIABLE
-from dpsparse.algorithms.pursuit.schedule import Schedule, n_selectable, schedule_for
+from dpsparse.algorithms.pursuit.schedule import Schedule, n_with_units, schedule_for
 from dpsparse.algorithms.pursuit.shared_units import SharedUnits
 from dpsparse.data.as_table import as_table
 from dpsparse.data.person_ids import people_of, people_rows, without_ids
@@ -303,7 +303,7 @@ class PursuitEstimator(PrivateEstimator):
         } | others
         if of_units is not None and not leads:
             n_known = n_units_known(self.feature_center, self.feature_scale, d)
-            known["n_selectable"] = n_selectable(of_units, n_known)
+            known["n_selectable"] = n_with_units(of_units, n_known)
         return schedule_for(guarantee, n, d, self._picks(d, n, guarantee), of_units=of_units, **known)
 
     def _raw_schedule(self, data: RawData, guarantee: Guarantee) -> Schedule:

@@ -1,6 +1,6 @@
 """A fit on a raw table: kinds, categories, the pursuit and names, under one commitment."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.pursuit import Pursuit
 from dpsparse.algorithms.pursuit.reference_budget import pursuit_share
 from dpsparse.algorithms.pursuit.result import MAYBE_FEW, PursuitResult
-from dpsparse.algorithms.pursuit.schedule import Schedule, n_selectable, schedule_for
+from dpsparse.algorithms.pursuit.schedule import Schedule, n_with_units, schedule_for
 from dpsparse.algorithms.pursuit.shared_units import SharedUnits
 from dpsparse.data.person_ids import people_rows
 from dpsparse.data.public_units import PublicUnits
@@ -85,7 +85,7 @@ def raw_schedule(
         d,
         picks,
         of_units=of_units,
-        n_selectable=None if leads or of_units is None else n_selectable(of_units, data.n_units_known()),
+        n_selectable=None if leads or of_units is None else n_with_units(of_units, data.n_units_known()),
         table=table if prepare else None,
         units_known="none" if data.within else data.units_known(),
         center_known=data.bounds.response_center is not None and not data.within,
@@ -233,56 +233,76 @@ class PreparedTable:
 
     @cached_property
     def companions(self) -> Companions:
-        """The features that come with each one: others of its variable, and whether it is missing.
-
-        A number does not come with "it is missing": it needs a unit.
-        """
-        d, of_column = len(self.features), dict[str, list[int]]()
-        for place, feature in enumerate(self.features):
-            of_column.setdefault(feature.variable, []).append(place)
-        binary = self.binary
-        gaps = [
-            place
-            for place in np.flatnonzero(self.may_be_missing & ~binary).tolist()
-            if self._share(missing_feature(self.features[place].column)) > COMING_GAP
-        ]
-        coming = {
-            place: [other for other in of_column[feature.variable] if other != place and self._is_there(other)]
-            for place, feature in enumerate(self.features)
-            if binary[place] or feature.within is not None or feature.part_of is not None
-        }
-        numbers: dict[int, int] = {}
-        for place, feature in enumerate(self.features):
-            if feature.within is not None:
-                (number,), category = of_column[feature.column], of_column[feature.within.column]
-                coming[place] += [number, *filter(self._is_there, category)]
-                numbers |= {place: number, number: number}
-        shares = {
-            place: self._share(feature.indicator)
-            for place, feature in enumerate(self.features)
-            if binary[place] or feature.within is not None
-        }
-        shares |= {d + place: self._share(missing_feature(self.features[place].column)) for place in gaps}
-        unsure = frozenset(
-            place for place, feature in enumerate(self.features) if feature.indicator in self.encoding.rare
-        )
-        wholes = [places for places in of_column.values() if len(places) > 1 and all(map(self._is_learned, places))]
+        """The features that come with each one: others of its variable, and whether it is missing."""
+        variables = [places for places in self._by_variable.values() if len(places) > 1]
+        wholes = [places for places in variables if all(map(self._is_learned, places))]
         products = [places for places in wholes if self.features[places[0]].within is not None]
-        for place in gaps:
-            coming.setdefault(place, []).append(d + place)
         return Companions(
-            coming,
-            shares,
-            unsure,
+            self._coming(),
+            self._shares(),
+            frozenset(place for place, feature in enumerate(self.features) if feature.indicator in self.encoding.rare),
             groups=[places for places in wholes if places not in products],
             products=products,
-            numbers=numbers,
+            numbers=self._numbers_of_products(),
             units={
                 place: self._data.units_of_parts[feature.column]
                 for place, feature in enumerate(self.features)
                 if feature.part_of is not None
             },
         )
+
+    @cached_property
+    def _by_variable(self) -> dict[str, list[int]]:
+        """The features of each variable; a product is one of its own."""
+        places: dict[str, list[int]] = {}
+        for place, feature in enumerate(self.features):
+            places.setdefault(feature.variable, []).append(place)
+        return places
+
+    @property
+    def _products(self) -> Iterator[tuple[int, int, list[int]]]:
+        """Numbers times categories, with the number and the categories that each is made of."""
+        for place, feature in enumerate(self.features):
+            if feature.within is not None:
+                (number,), categories = self._by_variable[feature.column], self._by_variable[feature.within.column]
+                yield place, number, categories
+
+    def _coming(self) -> dict[int, list[int]]:
+        """What comes with each feature. A number does not come with "it is missing": it needs a unit."""
+        binary = self.binary
+        coming = {
+            place: [other for other in self._by_variable[feature.variable] if other != place and self._is_there(other)]
+            for place, feature in enumerate(self.features)
+            if binary[place] or feature.within is not None or feature.part_of is not None
+        }
+        for place, number, categories in self._products:
+            coming[place] += [number, *filter(self._is_there, categories)]
+        for place in self._gaps:
+            coming.setdefault(place, []).append(len(self.features) + place)
+        return coming
+
+    def _numbers_of_products(self) -> dict[int, int]:
+        """For numbers that are multiplied by categories, and for each product, the place of the number."""
+        numbers: dict[int, int] = {}
+        for place, number, _ in self._products:
+            numbers |= {place: number, number: number}
+        return numbers
+
+    @cached_property
+    def _gaps(self) -> list[int]:
+        """The numbers that come with whether they are missing."""
+        places: list[int] = np.flatnonzero(self.may_be_missing & ~self.binary).tolist()
+        return [place for place in places if self._share(missing_feature(self.features[place].column)) > COMING_GAP]
+
+    def _shares(self) -> dict[int, float]:
+        """The shares of records that have each 0/1 feature, about."""
+        binary, d = self.binary, len(self.features)
+        shares = {
+            place: self._share(feature.indicator)
+            for place, feature in enumerate(self.features)
+            if binary[place] or feature.within is not None
+        }
+        return shares | {d + place: self._share(missing_feature(self.features[place].column)) for place in self._gaps}
 
     def _is_learned(self, place: int) -> bool:
         """Whether a feature is of hash buckets, or a gap beside them: a cell is in one bucket, or it is missing.

@@ -21,7 +21,7 @@ from dpsparse.engine.refusals import NOT_LABELS
 from dpsparse.estimators._pursuit import PursuitEstimator
 from dpsparse.estimators._types import LedgerLocation, PerFeature
 from dpsparse.families.binomial import BINOMIAL, Binomial
-from dpsparse.planning.forecast import plan
+from dpsparse.planning.forecast import plan_under
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.protection import Adjacency
 
@@ -143,17 +143,7 @@ class PrivateSparseClassifier(ClassifierMixin, PursuitEstimator):  # type: ignor
     def _warn_if_hopeless(self, n: int, d: int, meter: Meter, known: bool) -> None:
         """Warn, from public numbers, where a fit would learn next to nothing even if half of the responses are yes."""
         asked = meter.guarantee
-        forecast = plan(
-            n,
-            d,
-            min(d, self._picks(d, n, asked)),
-            asked.epsilon,
-            asked.delta,
-            units_known=known,
-            records_per_person=asked.records_per_person,
-            rows_per_person=1.0 if asked.rows is None else max(1.0, asked.rows / n),
-            share_of_yes=BEST_SHARE,
-        )
+        forecast = plan_under(asked, n, d, min(d, self._picks(d, n, asked)), known, share_of_yes=BEST_SHARE)
         if forecast.smallest_effect > HOPELESS:
             ratio = f"{forecast.smallest_odds_ratio:.2g}"
             warnings.warn(

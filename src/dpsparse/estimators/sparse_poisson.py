@@ -21,7 +21,7 @@ from dpsparse.engine.refusals import NOT_COUNTS
 from dpsparse.estimators._pursuit import PursuitEstimator
 from dpsparse.estimators._types import LedgerLocation, PerFeature, ShownProgress
 from dpsparse.families.poisson import POISSON, Poisson
-from dpsparse.planning.forecast import plan
+from dpsparse.planning.forecast import plan_under
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.protection import Adjacency
 
@@ -232,17 +232,7 @@ class PrivateSparsePoissonRegressor(RegressorMixin, PursuitEstimator):  # type: 
     def _warn_if_hopeless(self, n: int, d: int, meter: Meter, known: bool) -> None:
         """Warn, from public numbers, where a fit would learn next to nothing of a Poisson law of mean 1."""
         asked = meter.guarantee
-        forecast = plan(
-            n,
-            d,
-            min(d, self._picks(d, n, asked)),
-            asked.epsilon,
-            asked.delta,
-            units_known=known,
-            records_per_person=asked.records_per_person,
-            rows_per_person=1.0 if asked.rows is None else max(1.0, asked.rows / n),
-            mean_response=USUAL_MEAN,
-        )
+        forecast = plan_under(asked, n, d, min(d, self._picks(d, n, asked)), known, mean_response=USUAL_MEAN)
         if forecast.smallest_effect > HOPELESS:
             warnings.warn(
                 f"With n={n} and epsilon={asked.epsilon:g} only rate ratios above {forecast.smallest_rate_ratio:.2g}, "

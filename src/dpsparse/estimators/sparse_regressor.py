@@ -15,7 +15,7 @@ from dpsparse.estimators._pursuit import PursuitEstimator
 from dpsparse.estimators._types import LedgerLocation, PerFeature
 from dpsparse.families.estimands import ESTIMANDS, TYPICAL, EstimandName
 from dpsparse.families.robust_linear import RobustLinear
-from dpsparse.planning import plan
+from dpsparse.planning.forecast import plan_under
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.protection import Adjacency
@@ -228,17 +228,7 @@ def forecast_warning(
 
     Also where not as many features are looked for as somebody `asked` for.
     """
-    forecast = plan(
-        n,
-        d,
-        sparsity,
-        guarantee.epsilon,
-        guarantee.delta,
-        estimand=estimand,
-        units_known=known,
-        records_per_person=guarantee.records_per_person,
-        rows_per_person=1.0 if guarantee.rows is None else max(1.0, guarantee.rows / n),
-    )
+    forecast = plan_under(guarantee, n, d, sparsity, known, estimand=estimand)
     if not forecast.has_intervals:
         # What can be found is what the pursuit finds with the whole budget. The result says that nothing is tested.
         forecast = replace(forecast, estimand=TYPICAL.name)
@@ -258,10 +248,10 @@ def forecast_warning(
         return None
     if not known and with_units <= HOPELESS:
         advice += f". With public units it would be those above {with_units:.2g}: {HOW_TO_GIVE_UNITS}"
-    found = f"only effects above {effect:.2g} times the noise can be detected"
+    what = f"only effects above {effect:.2g} times the noise can be detected"
     if not looked_for:
-        found = "no feature is looked for, and all of the budget is for a constant"
+        what = "no feature is looked for, and all of the budget is for a constant"
     elif few:
-        found = f"{looked_for} of {sparsity} features {'is' if looked_for == 1 else 'are'} looked for, and {found}"
+        what = f"{looked_for} of {sparsity} features {'is' if looked_for == 1 else 'are'} looked for, and {what}"
     unknown = "" if known else ", and features in unknown units,"
-    return f"With n={n} and epsilon={guarantee.epsilon:g}{unknown} {found}{advice}"
+    return f"With n={n} and epsilon={guarantee.epsilon:g}{unknown} {what}{advice}"

@@ -5,6 +5,7 @@ with a class that has these members, and a link (`engine.links`).
 """
 
 import math
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -15,44 +16,23 @@ from dpsparse.families.estimands import Estimand
 from dpsparse.inference.tails import Tails
 
 
-class Words(Protocol):
+@dataclass(frozen=True, kw_only=True)
+class Words:
     """The sentences of a family, without a full stop."""
 
-    @property
-    def too_few_records(self) -> str:
-        """Why nothing was learned of the response; with a place for `n`."""
-
-    @property
-    def too_few_responses(self) -> str:
-        """Why not, where records lack a response; with places for `count` and `n`."""
-
-    @property
-    def all_equal(self) -> str:
-        """Nearly all responses are equal."""
-
-    @property
-    def nothing_left(self) -> str:
-        """The residuals' scale ended at the lower end of its range; with a place for `cause`."""
-
-    @property
-    def most_equal(self) -> str:
-        """Its cause, where responses lump together."""
-
-    @property
-    def nearly_exact(self) -> str:
-        """Its cause otherwise."""
-
-    @property
-    def astray(self) -> str:
-        """The residuals' scale ended at the upper end of its range."""
-
-    @property
-    def units_not_learned(self) -> str:
-        """Why the features explain nothing in a small table; with places for `n` and `needed`, or without."""
-
-    @property
-    def no_gain(self) -> str:
-        """Why they explain nothing otherwise."""
+    # Why nothing was learned of the response, with a place for `n`; and where records lack one, with `count` and `n`.
+    too_few_records: str
+    too_few_responses: str
+    all_equal: str = "nearly all responses are equal"
+    # The residuals' scale ended at the lower end of its range, with a place for `cause`; two causes.
+    nothing_left: str = "the fit is nearly exact: {cause}"
+    most_equal: str = "most responses are equal"
+    nearly_exact: str
+    # It ended at the upper end.
+    astray: str = "the fit went astray, for too few records at this epsilon or wrong public units"
+    # Why the features explain nothing: in a small table, with places for `n` and `needed`, or without; and otherwise.
+    units_not_learned: str = "there are too few records at this epsilon to learn the features' units"
+    no_gain: str = "no effect was clearly different from zero"
 
 
 class Scaled(Protocol):
@@ -107,10 +87,6 @@ class Family(Protocol):
     @property
     def tails(self) -> Tails:
         """What is known of scores far out, where the last steps learn where to clip them."""
-
-    @property
-    def statistics(self) -> tuple[str, ...]:
-        """What can be predicted of the responses of a record."""
 
     @property
     def estimand(self) -> Estimand | None:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsparse.engine.links import LOGIT, Link
+from dpsparse.families import Words
 from dpsparse.families.estimands import LOG_ODDS, Estimand
 from dpsparse.inference.tails import ANY_TAILS, Tails
 
@@ -25,21 +26,11 @@ LARGEST_STEP = 1.0
 MOST_SLOPES = 4
 
 
-@dataclass(frozen=True)
-class BinomialWords:
-    """The sentences about a response that is yes or no."""
-
-    too_few_records: str = "too few of {n:,} records are yes, or no, to learn anything at this epsilon"
-    too_few_responses: str = (
-        "too few records at this epsilon have a response that can be read: about {count:,.0f} of {n:,}"
-    )
-    all_equal: str = "nearly all responses are equal"
-    nothing_left: str = "the fit is nearly exact: {cause}"
-    most_equal: str = "most responses are equal"
-    nearly_exact: str = "the features tell yes from no"
-    astray: str = "the fit went astray, for too few records at this epsilon or wrong public units"
-    units_not_learned: str = "there are too few records at this epsilon to learn the features' units"
-    no_gain: str = "no effect was clearly different from zero"
+WORDS = Words(
+    too_few_records="too few of {n:,} records are yes, or no, to learn anything at this epsilon",
+    too_few_responses="too few records at this epsilon have a response that can be read: about {count:,.0f} of {n:,}",
+    nearly_exact="the features tell yes from no",
+)
 
 
 @dataclass(frozen=True)
@@ -52,8 +43,7 @@ class Binomial:
     (0.25, 0.2)
     """
 
-    statistics: tuple[str, ...] = ("probability",)
-    words: BinomialWords = BinomialWords()
+    words: Words = WORDS
     estimand: Estimand | None = LOG_ODDS
     link: Link = LOGIT
     scaled: None = None

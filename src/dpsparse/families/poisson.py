@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsparse.engine.links import LARGEST_LOG, LOG, Link
+from dpsparse.families import Words
 from dpsparse.families.estimands import LOG_MEAN, Estimand
 from dpsparse.inference.tails import Tails
 
@@ -26,22 +27,14 @@ COUNT_TAILS = Tails(index=4.5, bias=0.35, left_out=0.6)
 WITHIN, LARGEST_STEP = 0.7, 0.5
 
 
-@dataclass(frozen=True)
-class PoissonWords:
-    """The sentences about a response that is a count, or a cost."""
-
-    too_few_records: str = "{n:,} records are too few at this epsilon to learn the mean response"
-    too_few_responses: str = (
+WORDS = Words(
+    too_few_records="{n:,} records are too few at this epsilon to learn the mean response",
+    too_few_responses=(
         "too few records at this epsilon have a response that can be read as a number from 0 on: about {count:,.0f} of "
         "{n:,}"
-    )
-    all_equal: str = "nearly all responses are equal"
-    nothing_left: str = "the fit is nearly exact: {cause}"
-    most_equal: str = "most responses are equal"
-    nearly_exact: str = "the features tell every response"
-    astray: str = "the fit went astray, for too few records at this epsilon or wrong public units"
-    units_not_learned: str = "there are too few records at this epsilon to learn the features' units"
-    no_gain: str = "no effect was clearly different from zero"
+    ),
+    nearly_exact="the features tell every response",
+)
 
 
 @dataclass(frozen=True)
@@ -54,8 +47,7 @@ class Poisson:
     (1.0, 0.0)
     """
 
-    statistics: tuple[str, ...] = ("mean",)
-    words: PoissonWords = PoissonWords()
+    words: Words = WORDS
     estimand: Estimand | None = LOG_MEAN
     link: Link = LOG
     scaled: None = None

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from dpsparse.engine.links import IDENTITY, Link
+from dpsparse.families import Words
 from dpsparse.families.estimands import Estimand
 from dpsparse.inference.inference_constants import NORMAL_MEDIAN
 from dpsparse.inference.tails import ANY_TAILS, Tails
@@ -35,8 +36,8 @@ SCALE_RANGE = (0.02, 2.0)
 MEAN_PER_SHIFT, LARGEST_STEP = 0.31, 0.6
 
 
-@dataclass(frozen=True)
-class RobustWords:
+@dataclass(frozen=True, kw_only=True)
+class RobustWords(Words):
     """The sentences about a response that is a number."""
 
     too_few_records: str = "{n:,} records are too few at this epsilon to learn the response's centre and scale"
@@ -44,11 +45,9 @@ class RobustWords:
         "too few records at this epsilon have a response that can be read as a number, a date, or true or false: about "
         "{count:,.0f} of {n:,}"
     )
-    all_equal: str = "nearly all responses are equal"
     nothing_left: str = (
         "the residuals' scale ended at the lower end of its range, a fiftieth of the response's: {cause}"
     )
-    most_equal: str = "most responses are equal"
     nearly_exact: str = "the fit is nearly exact"
     astray: str = (
         "the residuals' scale ended at the upper end of its range, twice the response's: the fit went astray, for too "
@@ -71,7 +70,6 @@ class RobustLinear:
     0.68
     """
 
-    statistics: tuple[str, ...] = ("mean", "median")
     words: RobustWords = RobustWords()
     scale_range: tuple[float, float] = SCALE_RANGE
     estimand: Estimand | None = None

@@ -24,20 +24,12 @@ SlopeAt: TypeAlias = Callable[[NDArray[np.float64], float], float]
 class MeanScore:
     """A released mean score.
 
-    Parameters
-    ----------
-    origin : ndarray
-        The effects at which it was taken.
-    derivative : ndarray
-        The slope s(o) there times second moments of rows, or released slope moments, in the coordinates of the release.
-    mean : ndarray
-        The release.
-    noise : float
-        Its standard deviation.
-    bound : float
-        That of residuals.
-    local : bool
-        Whether slope moments were released there: they are right near `origin`, in every direction.
+    `origin`: the effects at which it was taken.
+    `derivative`: the slope s(o) there times second moments of rows, or released slope moments, in the coordinates of
+      the release.
+    `mean`, `noise`: the release, and its standard deviation.
+    `bound`: that of residuals.
+    `local`: whether slope moments were released there: they are right near `origin`, in every direction.
     """
 
     origin: NDArray[np.float64]
@@ -72,7 +64,6 @@ def together(
     Examples
     --------
     >>> import numpy as np
-    >>> from dpsparse.inference.scores_together import MeanScore, together
     >>> scores = [MeanScore(np.zeros(1), np.eye(1), np.array([m]), 1.0, 1.0) for m in (0.4, 0.8)]
     >>> found = together(scores, np.zeros(1), np.eye(1), 2 * np.eye(1), 0 * np.eye(1), lambda effects, bound: 0.25)
     >>> found.effects, found.precision

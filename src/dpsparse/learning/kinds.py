@@ -83,8 +83,8 @@ def release_kinds(
     filled: dict[str, float] = {}
     with_gaps = set()
     for column, noisy in zip(columns, votes.values, strict=True):
-        found = kind_of(noisy[list(VOTES)], votes.noise, may_be_text=column not in numeric)
-        kinds[column] = declared.get(column, found)
+        voted = kind_of(noisy[list(VOTES)], votes.noise, may_be_text=column not in numeric)
+        kinds[column] = declared.get(column, voted)
         if has_gaps(noisy, votes.noise, kinds[column], meter.n_records):
             with_gaps.add(column)
         filled[column] = meter.n_records - float(noisy[CellClass.EMPTY])

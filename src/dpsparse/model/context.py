@@ -25,7 +25,7 @@ class Budget:
     epsilon_spent: float  # of all fits together, at the grant's delta
     epsilon_left: float  # the largest of one more fit, at the grant's delta
     fits: int  # those that count
-    # The days on which that changed, and the epsilon spent from each on; empty in models of earlier files.
+    # The days on which that changed, and the epsilon spent from each on.
     history: tuple[tuple[str, float], ...] = ()
 
     def sentence(self) -> str:
@@ -116,7 +116,7 @@ def _is_day(text: object) -> bool:
 
 
 def _read_history(fields: Fields) -> tuple[tuple[str, float], ...]:
-    rows = fields.take("history", [])
+    rows = fields.take("history")
     is_good = isinstance(rows, list) and all(map(_is_change, rows))
     days = [day for day, _ in rows] if is_good else []
     if not is_good or days != sorted({*days}):

@@ -66,7 +66,7 @@ _WITHIN = {
         "leave it out if it does not; else a larger epsilon or more people would help",
     ),
 }
-# Of model files that do not say why.
+# Of model files that were made otherwise and do not say why.
 _UNKNOWN = Doubt("its standard error cannot be trusted", _MORE)
 # Reasons that hold for all effects: the model states them itself.
 OF_THE_MODEL = (result.NOTHING_LEARNED, result.NOTHING_EXPLAINED)

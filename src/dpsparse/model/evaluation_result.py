@@ -27,9 +27,6 @@ from dpsparse.schema import Fields, FileError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Of files that do not say of which level their intervals are.
-_EARLIER_LEVEL = 0.9
-
 
 @dataclass(frozen=True, repr=False)
 class Evaluation:
@@ -319,7 +316,7 @@ def _read_sums(fields: Fields) -> Scores:
         bound=fields.number("bound", above=0),
         **{name: read_estimate(fields.table(name)) for name in ("model", "constant", "improvement")},
         **{name: _read_if_told(fields, name) for name in ("r2", "squared_error")},
-        level=fields.number("level", _EARLIER_LEVEL, above=0),
+        level=fields.number("level", above=0),
     )
     if "deviance_cut" in fields:
         d2, cut = _read_if_told(fields, "d2"), fields.number("deviance_cut", above=0)

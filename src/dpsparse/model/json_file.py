@@ -166,7 +166,7 @@ def _model(fields: Fields, shared: dict[str, Any]) -> LinearModel:
         estimand=_estimand(fields),
         classes=_classes(fields),
         exposure=fields.text("exposure", None),
-        within=fields.flag("within", False),
+        within=fields.flag("within"),
         variables=_variables(fields, {effect.feature for effect in effects}),
         correlations=_correlations(fields, sum(effect.interval is not None for effect in effects)),
         **shared,
@@ -183,7 +183,7 @@ def _response_facts(fields: Fields) -> dict[str, Any]:
     return {
         "explains": fields.flag("explains"),
         "reason": fields.text("reason", None) or "",
-        "nearly_exact": fields.flag("nearly_exact", False),
+        "nearly_exact": fields.flag("nearly_exact"),
         "prediction_range": _range(fields.table("prediction_range", None)),
         "cut": fields.number("cut", None, least=0),
         "lumped": fields.flag("lumped"),
@@ -219,7 +219,7 @@ def _classes(fields: Fields) -> tuple[str, str] | None:
 
 
 def _variables(fields: Fields, names: set[str]) -> tuple[Variable, ...]:
-    return tuple(_variable(row, names) for row in fields.tables("variables", []))
+    return tuple(_variable(row, names) for row in fields.tables("variables"))
 
 
 def _variable(fields: Fields, names: set[str]) -> Variable:
@@ -228,7 +228,7 @@ def _variable(fields: Fields, names: set[str]) -> Variable:
         features=tuple(fields.names("features")),
         p_value=fields.number("p_value", least=0),
         clear=fields.flag("clear"),
-        without=tuple(fields.names("without", [])),
+        without=tuple(fields.names("without")),
     )
     fields.finish()
     if not {*variable.features, *variable.without} <= names or variable.p_value > 1:
@@ -273,8 +273,8 @@ def _how_good(fields: Fields) -> dict[str, Any]:
         "spread_explained": explained,
         "scores": scores and read_scores(scores),
         "median_shift": fields.number("median_shift", None),
-        "median_slope": fields.number("median_slope", 1.0, least=0),
-        "calibration_slope": fields.number("calibration_slope", 1.0, least=0),
+        "median_slope": fields.number("median_slope", least=0),
+        "calibration_slope": fields.number("calibration_slope", least=0),
         "responses": _responses(fields.table("responses", None)),
     }
 

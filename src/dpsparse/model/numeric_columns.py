@@ -39,12 +39,12 @@ class NumericColumns(Sequence[Feature]):
 
     def place_of(self, name: str) -> int:
         """The place of the feature of a name; the others are not made for it."""
-        found = self._column_of(name)
-        if found is None:
+        place = self._column_of(name)
+        if place is None:
             missing = self._column_of(name.removesuffix(Feature("", missing=True).name))
             assert missing is not None  # it is the name of a feature
-            found = self.n_columns + missing
-        return found
+            place = self.n_columns + missing
+        return place
 
     def _column_of(self, name: str) -> int | None:
         if self.names is None:

@@ -59,7 +59,6 @@ def standard_errors_detected(d: int) -> float:
 
     Examples
     --------
-    >>> from dpsparse.planning.accuracy import standard_errors_detected
     >>> round(standard_errors_detected(1), 2), round(standard_errors_detected(1_000), 2)
     (2.8, 4.9)
     """

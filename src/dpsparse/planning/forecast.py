@@ -176,6 +176,21 @@ def plan(
     )
 
 
+def plan_under(guarantee: Guarantee, n: int, d: int, sparsity: int, known: bool, **response: Any) -> "Plan":
+    """`plan` for a fit under a guarantee, whose people may have several rows; `response` are guesses of it."""
+    return plan(
+        n,
+        d,
+        sparsity,
+        guarantee.epsilon,
+        guarantee.delta,
+        units_known=known,
+        records_per_person=guarantee.records_per_person,
+        rows_per_person=1.0 if guarantee.rows is None else max(1.0, guarantee.rows / n),
+        **response,
+    )
+
+
 @dataclass(frozen=True)
 class Plan:
     """A forecast. Errors and effects are per scaled feature, in units of the response, or logs of odds or of a mean."""

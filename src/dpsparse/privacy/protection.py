@@ -67,6 +67,11 @@ class RecordsOfAPerson:
     adjacency: Adjacency
     most: int = 1
 
+    # What adds one term to every sum, one and many; what the rows of the table are called; what neighbouring tables
+    # have the same number of; which numbers of the table a guarantee does not hide.
+    one, many, singles, units = "record", "records", "records", "records"
+    not_hidden = "the number of records"
+
     def __post_init__(self) -> None:
         check_adjacency(self.adjacency)
         if not isinstance(self.most, int) or self.most < 1:
@@ -128,34 +133,9 @@ class RecordsOfAPerson:
         """The size of the table."""
         return f"{n_records:,} records"
 
-    @property
-    def units(self) -> str:
-        """What neighbouring tables have the same number of."""
-        return "records"
-
     def promise(self, n_records: int) -> str:
         """To whom the guarantee is."""
         return f"{self.at_most} per person"
-
-    @property
-    def one(self) -> str:
-        """What adds one term to every sum."""
-        return "record"
-
-    @property
-    def many(self) -> str:
-        """The same in the plural."""
-        return "records"
-
-    @property
-    def singles(self) -> str:
-        """What the rows of the table are called."""
-        return "records"
-
-    @property
-    def not_hidden(self) -> str:
-        """Which numbers of the table a guarantee does not hide."""
-        return "the number of records"
 
 
 @dataclass(frozen=True)
@@ -177,6 +157,11 @@ class WholePerson:
     rows: int
     most: int = 1
 
+    # As those of `RecordsOfAPerson`; then how many rows a person has.
+    one, many, singles, units = "person", "people", "rows", "rows, divided among people in the same way,"
+    not_hidden = "how many people there are, how many rows each of them has"
+    up_to = "any number of rows"
+
     def rho(self, of_a_record: float) -> float:
         """See `RecordsOfAPerson`."""
         return of_a_record
@@ -192,11 +177,6 @@ class WholePerson:
     def where_they_differ(self) -> str:
         """The difference between neighbours, as a fact."""
         return _PERSON_WHERE[self.adjacency]
-
-    @property
-    def up_to(self) -> str:
-        """How many rows a person has."""
-        return "any number of rows"
 
     @property
     def at_most(self) -> str:
@@ -215,31 +195,6 @@ class WholePerson:
         """The size of the table."""
         return f"{n_records:,} people with {self.rows:,} rows"
 
-    @property
-    def units(self) -> str:
-        """What neighbouring tables have the same number of."""
-        return "rows, divided among people in the same way,"
-
     def promise(self, n_records: int) -> str:
         """To whom the guarantee is."""
         return f"a guarantee to each of the {n_records:,} people, whatever number of rows they have"
-
-    @property
-    def one(self) -> str:
-        """What adds one term to every sum."""
-        return "person"
-
-    @property
-    def many(self) -> str:
-        """The same in the plural."""
-        return "people"
-
-    @property
-    def singles(self) -> str:
-        """What the rows of the table are called."""
-        return "rows"
-
-    @property
-    def not_hidden(self) -> str:
-        """Which numbers of the table a guarantee does not hide."""
-        return "how many people there are, how many rows each of them has"

@@ -50,7 +50,7 @@ def forecast_of(model: "LinearModel") -> Plan:
         min(sparsity_of(model), model.n_features),
         asked.epsilon,
         asked.delta,
-        # Models of earlier files do not say: theirs is the pursuit's own.
+        # The paper's methods have no estimand.
         estimand=TYPICAL.name if yes or counts or model.estimand is None else ESTIMANDS[model.estimand].name,
         # The released share.
         share_of_yes=float(expit(model.constant_prediction)) if yes else None,
@@ -90,10 +90,10 @@ def forecast(model: "LinearModel") -> Iterator[str]:
     for caveat in (here.few_features, here.caveat):
         if caveat:
             yield as_sentence(caveat)
-    found = "" if here.smallest_effect == math.inf else f", and effects of {here.smallest_effect:.3g} are selected"
+    selected = "" if here.smallest_effect == math.inf else f", and effects of {here.smallest_effect:.3g} are selected"
     words = (
         "Error to expect, and the effect that is selected in 4 fits of 5, over epsilon. At this fit's epsilon, "
-        f"{here.epsilon:g}, the error is {here.expected_error:.3g}{found}."
+        f"{here.epsilon:g}, the error is {here.expected_error:.3g}{selected}."
     )
     yield from _figure(curves(grid, _lines(forecasts), (here.epsilon, f"this fit: {here.epsilon:g}"), words), words)
     headings = ["epsilon", "error", "selected", "detectable", "interval width"]
@@ -147,8 +147,8 @@ def _of_parts(model: "LinearModel", share: float) -> Iterator[str]:
         )
         return parts.whether.smallest_odds_ratio, parts.how_much.smallest_effect
 
-    def lines(found: Sequence[tuple[float, float]]) -> dict[str, list[float]]:
-        odds, amounts = zip(*found, strict=True)
+    def lines(selected: Sequence[tuple[float, float]]) -> dict[str, list[float]]:
+        odds, amounts = zip(*selected, strict=True)
         return {"odds ratio of being above 0": [*odds], "effect on how much": [*amounts]}
 
     yield (
@@ -159,12 +159,12 @@ def _of_parts(model: "LinearModel", share: float) -> Iterator[str]:
     epsilons = sorted({*EPSILONS, asked.epsilon})
     words = "The odds ratio and the effect that are selected in 4 fits of 5, over epsilon."
     grid, mark = sorted({*_GRID, *epsilons}), f"this fit: {asked.epsilon:g}"
-    found = {epsilon: at(epsilon) for epsilon in grid}
-    yield from _figure(curves(grid, lines([*found.values()]), (asked.epsilon, mark), words), words)
+    selected = {epsilon: at(epsilon) for epsilon in grid}
+    yield from _figure(curves(grid, lines([*selected.values()]), (asked.epsilon, mark), words), words)
     rows = [
         [
             f"{epsilon:g} (this fit)" if epsilon == asked.epsilon else f"{epsilon:g}",
-            *("none" if value == math.inf else f"{value:.3g}" for value in found[epsilon]),
+            *("none" if value == math.inf else f"{value:.3g}" for value in selected[epsilon]),
         ]
         for epsilon in epsilons
     ]

@@ -190,14 +190,14 @@ def publishable(model: "LinearModel") -> str | None:
     features = {feature.name: feature for feature in model.features}
     significant = [effect for effect in model.effects if effect.verdict is Verdict.SIGNIFICANT]
     untested = any(effect.verdict is Verdict.NOT_TRUSTED for effect in model.effects)
-    found = " ".join(_of(model, effect, features) for effect in significant) or _NONE[untested]
+    sentences = " ".join(_of(model, effect, features) for effect in significant) or _NONE[untested]
     method, among = _PUBLISHED[model.estimand if model.estimand in _PUBLISHED else TYPICAL.name]
     if model.parts is not None:
         method, among = _IN_TWO_PARTS
     target = model.target if model.classes is None else f"{model.target} being {label_of_yes(model)}"
     return (
         f"What is associated with {target} in {record.size}, by a {method} regression on "
-        f"{model.n_features:,} features at the 5 % family-wise level: {found} These are associations {among}, with "
+        f"{model.n_features:,} features at the 5 % family-wise level: {sentences} These are associations {among}, with "
         "the other selected features held fixed, and not causes. The result is "
         f"({number(record.epsilon)}, {record.delta:.2g})-differentially private for each person."
     )

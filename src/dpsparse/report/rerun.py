@@ -17,6 +17,7 @@ from dpsparse.privacy.guarantee import default_delta
 
 if TYPE_CHECKING:
     from dpsparse.fitting import FileFit
+    from dpsparse.model.context import Budget
     from dpsparse.model.released import LinearModel
 
 # The paper's data are those of docs/paper-errata.md.
@@ -47,65 +48,82 @@ def rerun(model: "LinearModel", sparsity: int) -> Iterator[str]:
     """
     asked = model.privacy.guarantee
     # A report is published, and so has the ledger's name and not its place.
-    budget = model.context and model.context.budget
+    budget = None if model.context is None else model.context.budget
     chosen = sparsity if n_variables(model.features, model.effects) == sparsity else "auto"
     is_pursuit = model.parts is not None or model.estimator in _PURSUITS
     if is_pursuit and asked.adjacency == "replace-one" and model.privacy.private:
-        tuned = any(release.name.startswith("candidate ") for release in model.privacy.releases)
-        terms = {"target": model.target} if model.formula is None else {"formula": model.formula.text}
-        options = {**terms, "epsilon": asked.epsilon} | ({} if tuned else {"sparsity": chosen})
-        if model.classes is not None:
-            options |= {"positive": model.classes[1]} if names_label(model) else {"family": "binomial"}
-        elif is_log_mean(model):
-            options |= {"family": "poisson"} | ({} if model.exposure is None else {"exposure": model.exposure})
-        elif model.parts is not None:
-            options["family"] = "two-part"
-        elif model.estimand is not None:
-            options["estimand"] = model.estimand
-        if asked.delta != default_delta(model.privacy.n_records):
-            options["delta"] = asked.delta
-        if asked.records_per_person > 1:
-            options["records-per-person"] = asked.records_per_person
-        if asked.rows is not None:
-            options["person"] = "COLUMN"
-        if model.within:
-            options["within"] = None
-        if model.scores is not None:
-            options["holdout"] = round(model.scores.n_records / model.privacy.n_records, 3)
-        public = any(feature.center is not None or feature.scale is not None for feature in model.features)
-        options |= {"bounds": "bounds.toml"} if public else {}
-        options |= {"ledger": "LEDGER", "dataset": budget.dataset} if budget else {}
-        options |= {"out": "model.json", "report": "report.html"}
-        words = [
-            f"--{name}" + ("" if value is None else f" {shlex.quote(str(value))}") for name, value in options.items()
-        ]
-        store = "; for a store, which has its own bounds, without --bounds" if public else ""
-        kept = f" and the path or URL of the ledger {budget.ledger} in the place of LEDGER" if budget else ""
-        candidates = ", and a --sparsity for each of the candidates" if tuned else ""
-        yield f"With the table in the place of DATA{kept}{store}{candidates}:"
-        yield tag("pre", tag("code", " \\\n    ".join([f"dpsparse {'tune' if tuned else 'fit'} DATA", *words])))
+        yield from _as_command(model, chosen, budget)
     else:
-        given = "X, y" if model.formula is None else f"X, formula={model.formula.text!r}"
-        records = "X and y" if model.formula is None else "X"
-        yield f"With the data as {records}{f', and the ledger {budget.ledger} as LEDGER' if budget else ''}:"
-        most = f", max_sparsity={sparsity}" if chosen == "auto" else ""
-        if model.classes is not None:
-            most += f", positive={model.classes[1]!r}" if names_label(model) else ""
-        elif is_log_mean(model):
-            most += "" if model.exposure is None else f", exposure={model.exposure!r}"
-        elif model.estimand is not None and model.parts is None:
-            most += f", estimand={model.estimand!r}{', within=True' if model.within else ''}"
-        line = f"sparsity={chosen!r}{most}, epsilon={asked.epsilon!r}, delta={asked.delta!r}"
-        line += f", adjacency={asked.adjacency!r}, records_per_person={asked.records_per_person}"
-        line += f", ledger=LEDGER, dataset={budget.dataset!r}" if budget else ""
-        ids = "" if asked.rows is None else ", person=ids"
-        yield tag("pre", tag("code", f"{model.estimator}({line}).fit({given}{ids})"))
+        yield from _in_python(model, chosen, sparsity, budget)
     yield (
         "The public centres and scales of the features, where any were given, are listed in the model file. Another "
         "run draws other noise, so its numbers will differ, and it spends the budget once more: both costs add up."
     )
     yield "This page alone, from the saved model, without the data and at no cost:"
     yield tag("pre", tag("code", "dpsparse report model.json --out report.html"))
+
+
+def _as_command(model: "LinearModel", chosen: int | str, budget: "Budget | None") -> Iterator[str]:
+    tuned = any(release.name.startswith("candidate ") for release in model.privacy.releases)
+    public = any(feature.center is not None or feature.scale is not None for feature in model.features)
+    options: dict[str, Any] = {"target": model.target} if model.formula is None else {"formula": model.formula.text}
+    options |= {"epsilon": model.privacy.guarantee.epsilon} | ({} if tuned else {"sparsity": chosen})
+    options |= _of_the_response(model) | _of_the_records(model)
+    options |= {"bounds": "bounds.toml"} if public else {}
+    options |= {"ledger": "LEDGER", "dataset": budget.dataset} if budget else {}
+    options |= {"out": "model.json", "report": "report.html"}
+    words = [f"--{name}" + ("" if value is None else f" {shlex.quote(str(value))}") for name, value in options.items()]
+    store = "; for a store, which has its own bounds, without --bounds" if public else ""
+    kept = f" and the path or URL of the ledger {budget.ledger} in the place of LEDGER" if budget else ""
+    candidates = ", and a --sparsity for each of the candidates" if tuned else ""
+    yield f"With the table in the place of DATA{kept}{store}{candidates}:"
+    yield tag("pre", tag("code", " \\\n    ".join([f"dpsparse {'tune' if tuned else 'fit'} DATA", *words])))
+
+
+def _of_the_response(model: "LinearModel") -> dict[str, Any]:
+    """The options that say what the response is, or what effects are on."""
+    if model.classes is not None:
+        return {"positive": model.classes[1]} if names_label(model) else {"family": "binomial"}
+    if is_log_mean(model):
+        return {"family": "poisson"} | ({} if model.exposure is None else {"exposure": model.exposure})
+    if model.parts is not None:
+        return {"family": "two-part"}
+    return {} if model.estimand is None else {"estimand": model.estimand}
+
+
+def _of_the_records(model: "LinearModel") -> dict[str, Any]:
+    """The options of the guarantee, of people, and of records held out."""
+    asked, options = model.privacy.guarantee, dict[str, Any]()
+    if asked.delta != default_delta(model.privacy.n_records):
+        options["delta"] = asked.delta
+    if asked.records_per_person > 1:
+        options["records-per-person"] = asked.records_per_person
+    if asked.rows is not None:
+        options["person"] = "COLUMN"
+    if model.within:
+        options["within"] = None
+    if model.scores is not None:
+        options["holdout"] = round(model.scores.n_records / model.privacy.n_records, 3)
+    return options
+
+
+def _in_python(model: "LinearModel", chosen: int | str, sparsity: int, budget: "Budget | None") -> Iterator[str]:
+    asked = model.privacy.guarantee
+    given = "X, y" if model.formula is None else f"X, formula={model.formula.text!r}"
+    records = "X and y" if model.formula is None else "X"
+    yield f"With the data as {records}{f', and the ledger {budget.ledger} as LEDGER' if budget else ''}:"
+    most = f", max_sparsity={sparsity}" if chosen == "auto" else ""
+    if model.classes is not None:
+        most += f", positive={model.classes[1]!r}" if names_label(model) else ""
+    elif is_log_mean(model):
+        most += "" if model.exposure is None else f", exposure={model.exposure!r}"
+    elif model.estimand is not None and model.parts is None:
+        most += f", estimand={model.estimand!r}{', within=True' if model.within else ''}"
+    line = f"sparsity={chosen!r}{most}, epsilon={asked.epsilon!r}, delta={asked.delta!r}"
+    line += f", adjacency={asked.adjacency!r}, records_per_person={asked.records_per_person}"
+    line += f", ledger=LEDGER, dataset={budget.dataset!r}" if budget else ""
+    ids = "" if asked.rows is None else ", person=ids"
+    yield tag("pre", tag("code", f"{model.estimator}({line}).fit({given}{ids})"))
 
 
 def citation() -> Iterator[str]:

@@ -9,7 +9,7 @@ import pytest
 from dpsparse.algorithms.pursuit.candidates import ALONE, Candidates, Companions
 from dpsparse.algorithms.pursuit.decisions import clip_bound
 from dpsparse.algorithms.pursuit.facts import PublicFacts
-from dpsparse.algorithms.pursuit.feature_unit import FeatureUnit
+from dpsparse.algorithms.pursuit.feature_unit import Differing, FeatureUnit
 from dpsparse.algorithms.pursuit.state import Response, ResponseUnit
 from dpsparse.algorithms.pursuit.updates import initial, with_column, with_response
 from dpsparse.data.as_table import as_table
@@ -217,7 +217,7 @@ def test_the_bound_of_a_variable_is_reached():
 
 def test_a_category_that_comes_along_and_hardly_a_record_has_is_rare():
     companions = Companions({0: [1, 2]}, {1: 0.2, 2: 0.005})
-    shares = np.array([companions.unit(feature, {}).least_share for feature in (1, 2)])
+    shares = np.array([companions.unit(feature, {}).differing.least for feature in (1, 2)])
     assert is_rare(10_000, shares).tolist() == [False, True]
 
 
@@ -269,13 +269,13 @@ def test_one_record_moves_a_product_no_further_than_a_feature(seed):
 
 def test_a_product_has_the_unit_of_its_number_among_its_records():
     number = FeatureUnit(center=50.0, scale=15.0, learned=True)
-    of_few = FeatureUnit(center=40.0, scale=15 * 0.3, share=0.09, learned=True)
+    of_few = FeatureUnit(center=40.0, scale=15 * 0.3, differing=Differing(0.09), learned=True)
     for unit in (PRODUCT.unit(1, {0: number}), PRODUCT.of_product(1, of_few, {0: number})):
-        assert (unit.center, unit.scale, unit.share) == (50.0, pytest.approx(15 * math.sqrt(0.3)), 0.3)
+        assert (unit.center, unit.scale, unit.differing.share) == (50.0, pytest.approx(15 * math.sqrt(0.3)), 0.3)
     # A unit that noise may have chosen stays one.
-    unsure = replace(of_few, least_share=-0.01)
-    assert PRODUCT.of_product(1, unsure, {}).least_share < 0
-    assert PRODUCT.unit(0, {1: unsure}).least_share < 0
+    unsure = replace(of_few, differing=replace(of_few.differing, least=-0.01))
+    assert PRODUCT.of_product(1, unsure, {}).differing.least < 0
+    assert PRODUCT.unit(0, {1: unsure}).differing.least < 0
     # Before the number is selected its own unit tells, and the number has it then.
     assert PRODUCT.of_product(1, of_few, {}).center == 40.0
     assert PRODUCT.unit(0, {1: of_few}).scale == pytest.approx(15.0)

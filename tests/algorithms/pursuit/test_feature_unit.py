@@ -49,7 +49,7 @@ def test_a_normal_column(center, scale, tail):
     assert 1 / 1.3 < unit.scale / scale < 1.45
     assert unit.center == pytest.approx(center, abs=0.05 * scale)
     assert unit.second_moment == pytest.approx((scale / unit.scale) ** 2, rel=0.05)
-    assert unit.share == 1.0
+    assert unit.differing.share == 1.0
     assert unit.learned
 
 
@@ -59,7 +59,7 @@ def test_a_column_of_0_and_1(share, tail):
     unit = learned((np.random.default_rng(1).random(N) < share).astype(float), tail)
     assert unit.size == 1.0
     differ = max(2 * share * (1 - share), 1 / 64)
-    assert unit.share == pytest.approx(differ, rel=0.15)
+    assert unit.differing.share == pytest.approx(differ, rel=0.15)
     # Carriers stand at 4 scales at most, and no further than a normal's size says.
     assert unit.scale == pytest.approx(max(np.sqrt(differ), 0.25) / NORMAL_DIFFERENCE, rel=0.1)
     assert unit.center == pytest.approx(share, abs=0.02)
@@ -87,7 +87,7 @@ def test_a_constant_column_has_a_usable_unit():
     unit = learned(np.full(N, 7.0))
     assert 0 < unit.scale < np.inf
     assert np.isfinite(unit.center)
-    assert unit.share == 1 / 64
+    assert unit.differing.share == 1 / 64
     assert unit.second_moment > 0
 
 
@@ -172,9 +172,9 @@ def test_no_skewed_feature_is_left_out(law):
 
 def test_bounds_on_the_share_that_differs_hold_its_noise():
     unit = FeatureUnit().with_size(1.0).with_spread(0.5, 0.5, 0.1 * MOST_SIZES, True)
-    assert (unit.least_share, unit.most_share) == pytest.approx((0.35, 0.65))
+    assert (unit.differing.least, unit.differing.most) == pytest.approx((0.35, 0.65))
     part = unit.among(0.1)
-    assert (part.least_share, part.most_share) == pytest.approx((0.07, 0.13))
+    assert (part.differing.least, part.differing.most) == pytest.approx((0.07, 0.13))
     maybe, surely = (unit.maybe_absent(surely=surely) for surely in (False, True))
-    assert (maybe.least_share, maybe.most_share) == pytest.approx((0.0, 0.65))
-    assert (surely.least_share, surely.most_share) == (0.0, 0.0)
+    assert (maybe.differing.least, maybe.differing.most) == pytest.approx((0.0, 0.65))
+    assert (surely.differing.least, surely.differing.most) == (0.0, 0.0)

@@ -9,7 +9,7 @@ from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit.facts import PublicFacts, Sharing
 from dpsparse.algorithms.pursuit.feature_unit import FeatureUnit
 from dpsparse.algorithms.pursuit.pursuit import Pursuit
-from dpsparse.algorithms.pursuit.schedule import Schedule, n_selectable, schedule_for
+from dpsparse.algorithms.pursuit.schedule import Schedule, n_with_units, schedule_for
 from dpsparse.algorithms.pursuit.shared_units import SharedUnits, selectable, splits, with_released
 from dpsparse.data.as_table import as_table
 from dpsparse.data.public_units import public_units
@@ -65,7 +65,7 @@ def test_one_fit_pays_for_units_and_the_others_have_no_slots_for_them(numbers, s
         if f"pick {k}" in names and f"unit size {k}" in names:
             assert names.index(f"pick {k}") < names.index(f"unit size {k}") < names.index(f"gradient {k}")
     n_known = numbers.d if numbers.units_known == "all" else 0
-    sharing = Sharing(numbers, n_selectable(whole, n_known))
+    sharing = Sharing(numbers, n_with_units(whole, n_known))
     later = of(numbers, rho=rho, sparsity=sparsity, sharing=sharing)
     assert not any(slot.group in SHARED for slot in Schedule(later, of_units=whole).pursuit)
     assert decisions.learns_units(later) == decisions.learns_units(numbers)
@@ -118,7 +118,7 @@ def test_a_later_pursuit_selects_among_released_features_and_reads_them_in_their
     assert {3, 7, D - 1} <= shared.features.keys()
     before = dict(shared.features)
     later, result = pursue(
-        shared, schedule_for(GUARANTEE, N, D, 2, of_units=whole, n_selectable=n_selectable(whole, 0), **public), units
+        shared, schedule_for(GUARANTEE, N, D, 2, of_units=whole, n_selectable=n_with_units(whole, 0), **public), units
     )
     assert set(later.state.features) <= shared.features.keys()
     assert [each.unit for each in later.state.columns] == [shared.features[j] for j in later.state.features]

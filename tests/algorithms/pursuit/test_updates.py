@@ -9,11 +9,13 @@ from scipy import stats
 from dpsparse.algorithms.pursuit import updates
 from dpsparse.algorithms.pursuit.descent import Descent
 from dpsparse.algorithms.pursuit.facts import PublicFacts
-from dpsparse.algorithms.pursuit.feature_unit import FeatureUnit
+from dpsparse.algorithms.pursuit.feature_unit import Differing, FeatureUnit
 from dpsparse.algorithms.pursuit.state import Response, ResponseUnit
 from dpsparse.inference.inference_constants import LEAST_CARRIERS
 from dpsparse.inference.matrices import NoisyMatrix
 from dpsparse.inference.weights import row_weight
+
+CONSTANT = {"differing": Differing(constant=True)}
 
 
 def make_facts(n_features=3, fit_intercept=True, units_known="all", **others):
@@ -134,7 +136,7 @@ def test_the_least_significant_effect_is_dropped_and_the_constant_never():
 def test_constant_features_and_wrong_units_are_left_out():
     state = make_state()
     state = take_gradient(state, [0.0, 0.5, 0.3, 0.2], noise=0.02)
-    state = with_units(state, u0={"constant": True}, u2={"astray": True})
+    state = with_units(state, u0=CONSTANT, u2={"astray": True})
     assert updates.left_out(state) == {10: "hardly varies", 12: "unit wrong"}
     state = updates.spare_dropped(state, make_facts(fit_intercept=bool(state.constants)))
     # Two features were asked for, but only one is left.
@@ -152,8 +154,8 @@ def test_as_many_other_columns_are_not_those_of_the_estimate():
 def test_without_an_intercept_a_constant_feature_is_not_left_out():
     state = make_state(fit_intercept=False)
     state = take_gradient(state, [0.5, 0.3, 0.2], noise=0.02)
-    both = {"constant": True, "astray": True}
-    state = with_units(state, u0={"constant": True}, u1=both, u2=both)
+    both = CONSTANT | {"astray": True}
+    state = with_units(state, u0=CONSTANT, u1=both, u2=both)
     assert updates.left_out(state) == {11: "unit wrong", 12: "unit wrong"}
     state = updates.spare_dropped(state, make_facts(fit_intercept=bool(state.constants)))
     assert len(state.kept) == 2
@@ -186,14 +188,15 @@ def test_features_with_few_carriers_are_not_trusted_where_their_share_is_known()
     state = make_state()
     state = take_gradient(state, np.zeros(4), noise=1e-3)
     # Of 1000 records a share / 2 carries the feature.
-    few, enough = ({"least_share": 2 * carriers / 1000} for carriers in (LEAST_CARRIERS - 1, LEAST_CARRIERS))
-    state = with_units(state, u1=few, u2=enough)
+    few, enough = (2 * carriers / 1000 for carriers in (LEAST_CARRIERS - 1, LEAST_CARRIERS))
+    of_few, of_enough = ({"differing": Differing(least=share)} for share in (few, enough))
+    state = with_units(state, u1=of_few, u2=of_enough)
     assert trusted(state, errors_of(state)[1:], units_known="none").tolist() == [True, False, True]
     assert trusted(state, errors_of(state)[1:], units_known="all").all()
     # The share is at least that of a few, and may be 1: noise is the reason.
     assert doubts(state, units_known="none") == ["", "maybe few carriers", ""]
     assert doubts(state, units_known="all") == ["", "", ""]
-    state = with_units(state, u1=few | {"most_share": few["least_share"]}, u2=enough)
+    state = with_units(state, u1={"differing": Differing(least=few, most=few)}, u2=of_enough)
     assert doubts(state, units_known="none") == ["", "few carriers", ""]
 
 

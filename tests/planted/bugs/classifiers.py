@@ -61,8 +61,10 @@ CLASSIFIERS = (
         {
             "algorithms.pursuit.steps.share_of_yes:OutcomeStep.run": [
                 (
-                    "if released.n_records is not None:\n        releases.n_responses = released.n_records",
-                    "counted = data.records.evaluate(queries.residual_counts, 0.0, state.effects, np.array([np.inf]))\n"
+                    "released = with_number_of_responses(self.count, data, releases, state)",
+                    "released = with_number_of_responses(self.count, data, releases, state)\n"
+                    "    everywhere = np.array([np.inf])\n"
+                    "    counted = data.records.evaluate(queries.residual_counts, 0.0, state.effects, everywhere)\n"
                     "    releases.n_responses = float(counted[0])",
                 )
             ]

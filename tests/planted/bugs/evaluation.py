@@ -136,7 +136,7 @@ EVALUATION = (
         EVALUATED,
         {
             "algorithms.evaluation_outcomes:release_outcomes": [
-                ("shares = plausible(found)", "shares = plausible(outcomes.counts(edges).astype(float))")
+                ("shares = plausible(noisy_counts)", "shares = plausible(outcomes.counts(edges).astype(float))")
             ]
         },
     ),

@@ -159,11 +159,11 @@ _FITS = (
         "the exact number of responses",
         RAW,
         {
-            "algorithms.pursuit.steps.gradients:count_responses": [
+            "algorithms.pursuit.steps.gradients:with_number_of_responses": [
                 (
-                    "return releases.responses(slot, int(count(np.array([np.inf]))[0]))",
+                    "n_records, noise = releases.responses(slot, int(count(np.array([np.inf]))[0]))",
                     "releases.responses(slot, int(count(np.array([np.inf]))[0]))\n"
-                    "    return int(count(np.array([np.inf]))[0]), 1.0",
+                    "        n_records, noise = int(count(np.array([np.inf]))[0]), 1.0",
                 )
             ]
         },

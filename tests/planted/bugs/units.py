@@ -209,7 +209,7 @@ UNITS = (
         {
             "algorithms.pursuit.steps.closing:CalibrationStep.run": [
                 (
-                    "reach = c.PREDICTIONS_REACH * math.sqrt(moments_of_predictions(state)[0])",
+                    "reach = c.PREDICTIONS_REACH * math.sqrt(state.moments_of_predictions()[0])",
                     "reach = c.PREDICTIONS_REACH * float(np.nanstd(data.records._records.y))",
                 )
             ]

@@ -1,1 +1,1 @@
-"""Iterative hard thresholding: the paper's private loop and the non-private reference."""
+"""Iterative hard thresholding: the paper's private loop."""

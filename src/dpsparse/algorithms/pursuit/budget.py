@@ -76,18 +76,11 @@ class Case:
 class Price:
     """The share of one release, or of all of its kind together.
 
-    Parameters
-    ----------
-    release : str
-        Its name in the record of a fit, without a number.
-    counts : str
-        For what it is the share: "once", "each feature", or "all together".
-    cases : tuple of Case
-        The first that holds gives the share; where none does, the release is not made.
-    reason : str
-        What it buys.
-    benchmark : str
-        The script that set the numbers; where that is not on record, the one whose limits hold with them.
+    `release`: its name in the record of a fit, without a number.
+    `counts`: for what it is the share: "once", "each feature", or "all together".
+    `cases`: the first that holds gives the share; where none does, the release is not made.
+    `reason`: what it buys.
+    `benchmark`: the script that set the numbers; where that is not on record, the one whose limits hold with them.
     """
 
     release: str
@@ -102,7 +95,7 @@ class Price:
         return 0.0 if formula is None else formula.of(facts)
 
 
-def each(price: Price, facts: PublicFacts) -> float:
+def share_of_each(price: Price, facts: PublicFacts) -> float:
     """The share of a release that is made for each feature: less with many of them."""
     picks = max(1, decisions.n_picks(facts))
     shrink: float = min(1.0, (FEW_FEATURES / picks) ** FEATURES_POWER, MOST_FEATURES / picks)
@@ -383,7 +376,7 @@ PRICES = (
 def unit_shares(facts: PublicFacts) -> dict[str, float]:
     """The shares of the releases about one feature's unit, by name."""
     prices = UNIT_SIZE, UNIT_SPREAD, UNIT_TAIL, UNIT_CENTER, UNIT_MEAN
-    return {price.release: each(price, facts) for price in prices}
+    return {price.release: share_of_each(price, facts) for price in prices}
 
 
 # Of what is left for the final gradients, second moments have these parts too, where features in unknown units are

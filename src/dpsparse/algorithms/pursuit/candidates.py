@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit.facts import PublicFacts
-from dpsparse.algorithms.pursuit.feature_unit import FeatureUnit
+from dpsparse.algorithms.pursuit.feature_unit import Differing, FeatureUnit
 from dpsparse.algorithms.pursuit.pursuit_constants import ABOVE_SPLIT, BETWEEN_0_AND_1, SIGN
 from dpsparse.algorithms.pursuit.state import State
 from dpsparse.data.public_units import PublicUnits
@@ -115,7 +115,7 @@ class Companions:
         if feature in self.numbers:
             return self._same_number(feature, known).among(share)
         differ = 2 * share * (1 - share)
-        return FeatureUnit(share, math.sqrt(share * (1 - share)), share=differ, least_share=differ, most_share=differ)
+        return FeatureUnit(share, math.sqrt(share * (1 - share)), differing=Differing(differ, differ, differ))
 
 
 # No feature comes with another.
@@ -313,14 +313,14 @@ class OpenCandidates:
             return []
         total = self.records.evaluate(queries.pick_total, state.center, state.effects, self.tau(state), level)
         by_chance = FEATURE_LEVELS * WEIGHT_LEVELS * math.sqrt(state.n_records)
-        found = []
+        scored = []
         for group in map(list, companions.groups):
             # A 0/1 feature has levels 127 and -127, so that its sum is 127 (2 S - total).
             twice = table[self._by_thresholds, group] // FEATURE_LEVELS + total
             whole = FEATURE_LEVELS * (np.abs(twice).sum() + abs(2 * total - twice.sum())) // 2
-            found.append((group, int(whole) - math.ceil(by_chance * companions.chance(group))))
+            scored.append((group, int(whole) - math.ceil(by_chance * companions.chance(group))))
         for group in map(list, companions.products):
             # Levels are 127 and -127 in records of the category, and 0 in all others.
             whole = np.abs(table[self._by_thresholds, group]).sum()
-            found.append((group, int(whole) - math.ceil(by_chance * companions.chance(group))))
-        return found
+            scored.append((group, int(whole) - math.ceil(by_chance * companions.chance(group))))
+        return scored

@@ -16,6 +16,20 @@ from dpsparse.inference.inference_constants import NORMAL_DIFFERENCE
 
 
 @dataclass(frozen=True)
+class Differing:
+    """How many pairs of records differ in a feature.
+
+    `share`, `least`, `most`: their share, and confidence bounds on it.
+    `constant`: whether so few pairs differ that the feature counts as constant.
+    """
+
+    share: float = 1.0
+    least: float = 1.0
+    most: float = 1.0
+    constant: bool = False
+
+
+@dataclass(frozen=True)
 class FeatureUnit:
     """Centre and scale of a feature; each release gives a refined one.
 
@@ -23,8 +37,7 @@ class FeatureUnit:
     `center_known`, `scale_known`: whether they were public.
     `size`: the typical size of the differences that are not 0.
     `second_moment`: the expected mean square of (x - center) / scale.
-    `share`, `least_share`, `most_share`: the share of pairs that differ, and confidence bounds on it.
-    `constant`: whether so few pairs differ that the feature counts as constant.
+    `differing`: how many pairs differ.
     `astray`: whether noise chose its size or its centre.
     `median`: where the median lies, in scales from the centre.
     `learned`: whether a release has changed centre or scale.
@@ -36,10 +49,7 @@ class FeatureUnit:
     scale_known: bool = False
     size: float = 1.0
     second_moment: float = 1.0
-    share: float = 1.0
-    least_share: float = 1.0
-    most_share: float = 1.0
-    constant: bool = False
+    differing: Differing = Differing()
     astray: bool = False
     median: float = 0.0
     learned: bool = False
@@ -70,16 +80,10 @@ class FeatureUnit:
             scale = size / NORMAL_DIFFERENCE
         elif reach - 2 * noise > c.SIZE_ASTRAY * share and not self.scale_known:
             astray = True
-        unit = replace(
-            self,
-            size=size,
-            scale=scale,
-            astray=astray,
-            share=share,
-            least_share=share - c.LEAST_SHARE_DEVIATIONS * noise_of_share,
-            most_share=share + c.LEAST_SHARE_DEVIATIONS * noise_of_share,
-            constant=bool(differ < c.CONSTANT and noise_of_share < c.CONSTANT_NOISE),
-        )
+        off = c.LEAST_SHARE_DEVIATIONS * noise_of_share
+        constant = bool(differ < c.CONSTANT and noise_of_share < c.CONSTANT_NOISE)
+        differing = Differing(share, share - off, share + off, constant)
+        unit = replace(self, size=size, scale=scale, astray=astray, differing=differing)
         if tail_follows:
             return unit
         reach, noise = reach / share, noise / share
@@ -93,15 +97,17 @@ class FeatureUnit:
     @property
     def has_tail(self) -> bool:
         """Whether the tail of the differences is worth a look."""
-        return self.share > c.CONTINUOUS
+        return self.differing.share > c.CONTINUOUS
 
     def with_tail(self, factor: float) -> "FeatureUnit":
         """Take in how far the tail reaches against a normal's; 1 where it was not looked at."""
         return replace(self, scale=self.scale * factor)._allowing_for_zeros()
 
     def _allowing_for_zeros(self) -> "FeatureUnit":
-        scale = self.scale * max(math.sqrt(self.share), c.RARE)
-        return replace(self, scale=scale, second_moment=min(1.0, self.share / c.RARE**2))
+        share = self.differing.share
+        return replace(
+            self, scale=self.scale * max(math.sqrt(share), c.RARE), second_moment=min(1.0, share / c.RARE**2)
+        )
 
     def center_grid(self) -> grids.Grid:
         """Where the centre is looked for: near the public one, or everywhere."""
@@ -135,16 +141,22 @@ class FeatureUnit:
 
         What is not sure of this unit is not sure of that one: the shares of its bounds on what differs stay.
         """
-        spread = self.scale / max(math.sqrt(self.share), c.RARE)
+        before = self.differing
+        spread = self.scale / max(math.sqrt(before.share), c.RARE)
         scale = spread * max(math.sqrt(share), c.RARE)
         moment = min(1.0, share / c.RARE**2)
-        least, most = (share * bound / self.share for bound in (self.least_share, self.most_share))
-        among = replace(self, share=share, least_share=least, most_share=most)
-        return replace(among, scale=scale, second_moment=moment, learned=True)
+        least, most = (share * bound / before.share for bound in (before.least, before.most))
+        differing = replace(before, share=share, least=least, most=most)
+        return replace(self, scale=scale, second_moment=moment, differing=differing, learned=True)
 
     def maybe_absent(self, *, surely: bool) -> "FeatureUnit":
         """Take in that perhaps no pair of records with a response differs, or that next to none does."""
-        return replace(self, least_share=0.0, most_share=0.0 if surely else self.most_share)
+        differing = replace(self.differing, least=0.0, most=0.0 if surely else self.differing.most)
+        return replace(self, differing=differing)
+
+    def surely_varies(self) -> "FeatureUnit":
+        """Take in that it does not count as constant."""
+        return replace(self, differing=replace(self.differing, constant=False))
 
     def settled(self) -> "FeatureUnit":
         """Leave the feature out if it is astray: in a unit in which it is about 0 it does not make the rows long."""

@@ -113,15 +113,15 @@ def concluded(state: State) -> State:
 
     There are too many columns for a step to the reference: no error of a single effect could be relied on.
     """
-    found, kept = state.evidence.together, state.kept
-    assert found is not None, "no step was made"
-    covariance = np.asarray(np.linalg.inv(found.precision + prior_precision(state)), dtype=np.float64)
-    step = OneStep(found.effects, covariance, np.zeros(len(kept)), np.inf, noisy=True)
-    return _averaged(state, step, row_moments(state), found)
+    solution, kept = state.evidence.together, state.kept
+    assert solution is not None, "no step was made"
+    covariance = np.asarray(np.linalg.inv(solution.precision + prior_precision(state)), dtype=np.float64)
+    step = OneStep(solution.effects, covariance, np.zeros(len(kept)), np.inf, noisy=True)
+    return _averaged(state, step, row_moments(state), solution)
 
 
 def with_maximum(
-    state: State, facts: PublicFacts, step: OneStep, moments: NDArray[np.float64], found: Together
+    state: State, facts: PublicFacts, step: OneStep, moments: NDArray[np.float64], solution: Together
 ) -> State:
     """Take in the step to the maximum of the likelihood, second moments of rows, and what all mean scores tell.
 
@@ -130,24 +130,24 @@ def with_maximum(
     to be beside them.
     """
     if not decisions.selects(facts):
-        return _averaged(state, step, moments, found)
-    first, best = state.constants, found.effects
-    errors = np.asarray(np.linalg.inv(found.precision + prior_precision(state)), dtype=np.float64)
-    of_nothing = averaged(found.score, found.precision, first, c.CONSTANT_SPREAD).of_nothing
+        return _averaged(state, step, moments, solution)
+    first, best = state.constants, solution.effects
+    errors = np.asarray(np.linalg.inv(solution.precision + prior_precision(state)), dtype=np.float64)
+    of_nothing = averaged(solution.score, solution.precision, first, c.CONSTANT_SPREAD).of_nothing
     effects = (1 - of_nothing) * shrunk(best[first:], errors[first:, first:], ~rare(state, facts))
     beyond = np.linalg.solve(errors[first:, first:], effects - best[first:])
     with_constant = np.append(best[:first] + errors[:first, first:] @ beyond, effects)
     return _predicting(state, step, with_constant, of_nothing, moments)
 
 
-def _averaged(state: State, step: OneStep, moments: NDArray[np.float64], found: Together) -> State:
+def _averaged(state: State, step: OneStep, moments: NDArray[np.float64], solution: Together) -> State:
     """The last state with effects averaged over all spreads that they may have.
 
     A verdict would make all of them a constant where each single effect is in doubt.
     """
     first = state.constants
     units = np.diagonal(moments)[first:] ** -0.5
-    mean = averaged(found.score, found.precision, first, c.CONSTANT_SPREAD, units)
+    mean = averaged(solution.score, solution.precision, first, c.CONSTANT_SPREAD, units)
     return _predicting(state, step, mean.effects, mean.of_nothing, moments)
 
 

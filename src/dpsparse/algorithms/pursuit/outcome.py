@@ -126,8 +126,8 @@ def _predictions_of(state: State, facts: PublicFacts) -> Predictions:
         constant=mean,
         # Probabilities do not average as their log odds do.
         alone=mean if facts.family.scaled is not None else float(alone),
-        median_shift=float(concluded.median - concluded.offset) if has_shift else 0.0,
-        median_slope=concluded.median_slope if has_shift else 1.0,
+        median_shift=float(concluded.median.height - concluded.offset) if has_shift else 0.0,
+        median_slope=concluded.median.slope if has_shift else 1.0,
         calibration_slope=concluded.slope,
         range=facts.family.range(alone if facts.family.scaled is None else state.center, c.REACH * concluded.distance),
         explains=concluded.explains,
@@ -200,7 +200,7 @@ def spread_explained(state: State, facts: PublicFacts) -> float | None:
     shift = concluded.effects[0] + state.mean_of_effects if state.constants else 0.0
     if concluded.distance > c.LARGEST_TAIL * scale or abs(shift) > c.LARGEST_SHIFT * scale:
         return None
-    if abs(concluded.median) > c.SKEWED * scale:
+    if abs(concluded.median.height) > c.SKEWED * scale:
         return None
     explained = 1 - float(state.residual_scale / scale)
     return max(0.0, explained) if explained > c.LEAST_EXPLAINED else None

@@ -54,7 +54,6 @@ def steps_of(facts: PublicFacts, reference_rho: float = 0.0) -> tuple[Step, ...]
     Examples
     --------
     >>> from dpsparse.algorithms.pursuit.facts import PublicFacts
-    >>> from dpsparse.algorithms.pursuit.schedule import steps_of
     >>> [type(step).__name__ for step in steps_of(PublicFacts(2_000, 50, 1, 0.02, units_known="none"))]
     ... # doctest: +NORMALIZE_WHITESPACE
     ['SplitsStep', 'ResponseStep', 'SelectStep', 'UnitStep', 'EffectStep', 'GramStep', 'FinalGradientStep',
@@ -125,7 +124,9 @@ def _one_by_one(facts: PublicFacts, most: int) -> Iterator[Step]:
     for place in range(1, FINAL_GRADIENTS + 1):
         if place == 2 and decisions.starts_from_slopes_again(facts):
             yield SlopesStep(facts, min(facts.sparsity, n_picks))
-            yield ResidualScaleStep(Planned("residual scale", budget.each(budget.RESIDUAL_SCALE, facts), "pick"))
+            yield ResidualScaleStep(
+                Planned("residual scale", budget.share_of_each(budget.RESIDUAL_SCALE, facts), "pick")
+            )
         if place == FINAL_GRADIENTS:
             yield SandwichStep(facts)
         yield FinalGradientStep(facts, place)
@@ -300,7 +301,7 @@ class Schedule:
         return facts.scaled.final_tau(2 * INNER * math.sqrt(k) / math.sqrt(2 * price) / math.sqrt(facts.n))
 
 
-def n_selectable(of_units: Schedule, n_known: int) -> int:
+def n_with_units(of_units: Schedule, n_known: int) -> int:
     """The most features that a fit which takes over units may select: the released ones, and `n_known` public ones."""
     return n_known + decisions.n_picks(of_units.facts)
 
@@ -324,7 +325,6 @@ def schedule_for(
     Examples
     --------
     >>> from dpsparse.algorithms.pursuit.decisions import n_picks
-    >>> from dpsparse.algorithms.pursuit.schedule import schedule_for
     >>> from dpsparse.privacy.guarantee import Guarantee
     >>> schedule = schedule_for(Guarantee(1.0, 1e-6), 10_000, 1_000, 5)
     >>> n_picks(schedule.facts), schedule.factor > 1

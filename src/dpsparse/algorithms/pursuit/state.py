@@ -122,6 +122,19 @@ class Evidence:
 
 
 @dataclass(frozen=True)
+class MedianLine:
+    """Medians of responses along predictions.
+
+    `height`, `error`: the residuals' median, and the error of what is known of it before its release.
+    `slope`: how many times as far from the constant predictions of a median are.
+    """
+
+    height: float = 0.0
+    error: float = math.inf
+    slope: float = 1.0
+
+
+@dataclass(frozen=True)
 class Conclusion:
     """What the last steps make of the effects, for predictions.
 
@@ -133,8 +146,7 @@ class Conclusion:
     `explains`, `exact`: whether the features explain anything, and whether the residual scale is at the lower end of
       its range.
     `offset`, `slope`: what is added to the constant; how many times as far from it predictions of a mean are.
-    `median`, `median_error`: the residuals' median, and the error of what is known of it before its release.
-    `median_slope`: how many times as far from the constant predictions of a median are.
+    `median`: where predictions of a median lie beside the others.
     """
 
     distance: float
@@ -148,9 +160,7 @@ class Conclusion:
     exact: bool = False
     offset: float = 0.0
     slope: float = 1.0
-    median: float = 0.0
-    median_error: float = math.inf
-    median_slope: float = 1.0
+    median: MedianLine = MedianLine()
 
     @property
     def errors(self) -> NDArray[np.float64]:
@@ -247,6 +257,18 @@ class State:
     def mean_of_effects(self) -> float:
         """By how much the mean prediction lies above the prediction at the centres."""
         return float(self.concluded.effects[self.kept_features] @ self.concluded.means)
+
+    def moments_of_predictions(self) -> tuple[float, NDArray[np.float64]]:
+        """The variance of predictions and their covariances with the features, from released second moments.
+
+        Of categories that came with a selected one there are none in a pursuit: they are left out.
+        """
+        gram, concluded = self.moments.gram, self.concluded
+        known = self.kept_features < len(gram)
+        columns, means = self.kept_features[known], concluded.means[known]
+        moments = gram[np.ix_(columns, columns)] / gram[0, 0] - np.outer(means, means)
+        covariances = moments @ concluded.effects[columns]
+        return max(0.0, float(concluded.effects[columns] @ covariances)), covariances
 
     @property
     def kept_units(self) -> list[FeatureUnit]:

@@ -259,7 +259,7 @@ def left_out(state: State) -> dict[int, str]:
     """The selected features that get no effect, and why; a constant one says what the intercept says, if any."""
     whys = {}
     for column in state.columns:
-        if column.unit.constant and state.constants:
+        if column.unit.differing.constant and state.constants:
             whys[column.feature] = HARDLY_VARIES
         elif column.unit.astray:
             whys[column.feature] = UNIT_WRONG
@@ -268,13 +268,13 @@ def left_out(state: State) -> dict[int, str]:
 
 def rare(state: State, facts: PublicFacts) -> NDArray[np.bool_]:
     """Which kept features may have too few carriers for a reliable error; none where units are not learned."""
-    shares = np.array([unit.least_share for unit in state.kept_units])
+    shares = np.array([unit.differing.least for unit in state.kept_units])
     return reliability.is_rare(state.n_records, shares) & decisions.learns_units(facts)
 
 
 def surely_rare(state: State, facts: PublicFacts) -> NDArray[np.bool_]:
     """Which of these have too few, whatever the noise of the released share is."""
-    shares = np.array([unit.most_share for unit in state.kept_units])
+    shares = np.array([unit.differing.most for unit in state.kept_units])
     return reliability.is_rare(state.n_records, shares) & decisions.learns_units(facts)
 
 

@@ -121,10 +121,10 @@ def _pairs() -> Finding:
         session = _rows(table, storage).differences().session((), check_finite=False)
         for feature in range(2 * N_FEATURES):
             session.add(feature)
-        found = np.array([column.units for column in session._records.columns])
+        read = np.array([column.units for column in session._records.columns])
         expected = np.concatenate([(first - second)[:, 1:], (lacks[0] - lacks[1])[:, 1:]], axis=1)
         expected[blank] = np.nan
-        if found.shape != expected.T.shape or not np.array_equal(found, expected.T, equal_nan=True):
+        if read.shape != expected.T.shape or not np.array_equal(read, expected.T, equal_nan=True):
             return _finding("pairs with gaps", f"records are not paired by their positions ({name})", False)
     return _finding("pairs with gaps", "record i less record i + n/2, with a gap where either has one", True)
 

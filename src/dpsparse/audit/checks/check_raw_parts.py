@@ -119,13 +119,13 @@ def _check_column(
 
 def _check_predictions(place: Path, columns: list[str]) -> Finding:
     """Predictions, which are the holder's own, read the columns of the model's features and no others."""
-    tables, model, found = raw_shapes(), public_model_of_cells(), set()
+    tables, model, different = raw_shapes(), public_model_of_cells(), set()
     path = place.with_name("table.csv")
     for table in [tables["usual"], *_with_columns(tables, columns).values()]:
         path.unlink(missing_ok=True)
         path.write_bytes(as_lines(table))
-        found.add(ModelTable(model, path).predictions().tobytes())
-    return _finding("predict, columns not needed", f"{len(found)} different predictions", len(found) == 1)
+        different.add(ModelTable(model, path).predictions().tobytes())
+    return _finding("predict, columns not needed", f"{len(different)} different predictions", len(different) == 1)
 
 
 def _with_columns(tables: dict[str, list[list[bytes]]], columns: list[str]) -> dict[str, list[list[bytes]]]:

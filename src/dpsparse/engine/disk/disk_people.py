@@ -158,8 +158,8 @@ class DiskPeopleLevels:
                 levels[self._place_of[blocks[k][0]]] = each.levels
             return nonfinite
 
-        found = list(each_block(self._source, blocks, quantize, on_progress))
-        return PeopleLevels(self._people.held(), families), max(found)
+        nonfinite = list(each_block(self._source, blocks, quantize, on_progress))
+        return PeopleLevels(self._people.held(), families), max(nonfinite)
 
 
 class DiskPairLevels(DiskPeopleLevels):

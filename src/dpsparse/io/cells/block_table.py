@@ -166,8 +166,8 @@ class BlockTable:
         def hashes(block: TableBlock) -> list[NDArray[np.int64]]:
             # A hash for a text: one record changes the number of different hashes by at most one, as that of texts.
             # They stay integers where a block has no text at all: as floats many of them would be the same.
-            found = (texts_of(cells) for cells in self.kept(block, columns)[1])
-            there = ((np.unique(codes[codes >= 0]), texts) for codes, texts in found)
+            columns_of_block = (texts_of(cells) for cells in self.kept(block, columns)[1])
+            there = ((np.unique(codes[codes >= 0]), texts) for codes, texts in columns_of_block)
             return [np.array([hash(texts[code]) for code in codes], dtype=np.int64) for codes, texts in there]
 
         known = [np.empty(0, dtype=np.int64)] * len(columns)

@@ -92,8 +92,8 @@ def spellings(label: str) -> tuple[str, ...]:
 def _zero_one(feature: Feature, buckets: NDArray[np.int16]) -> NDArray[np.bool_]:
     if feature.missing:
         return buckets < 0
-    found: NDArray[np.bool_] = (buckets >= 0) & (np.isin(buckets, feature.buckets or ()) != feature.other)
-    return found
+    has: NDArray[np.bool_] = (buckets >= 0) & (np.isin(buckets, feature.buckets or ()) != feature.other)
+    return has
 
 
 class EncodedSource(FeatureSource):

@@ -87,17 +87,17 @@ def _in_block(
 ) -> list[Found]:
     """Faults of a block: a column and what is wrong, how often, and where first."""
     rows, cells = table.kept(block, columns)
-    found: list[Found] = []
+    faults: list[Found] = []
     for column, kind, of_column in zip(columns, kinds, cells, strict=True):
         classes = of_column.classes()
         if column == columns[0]:
             blank = rows[classes == BLANK]
-            found += _grouped(None, table.line_faults(block, blank), blank, table, most)
+            faults += _grouped(None, table.line_faults(block, blank), blank, table, most)
         wrong = ~np.isin(classes, [BLANK, CellClass.EMPTY, *kind.reads])
         for mask, what in ((wrong, _EXPECTED.get(kind, "")), (classes == CellClass.EMPTY, MISSING)):
             places = rows[mask]
-            found += _grouped(column, [what] * len(places), places, table, most)
-    return found
+            faults += _grouped(column, [what] * len(places), places, table, most)
+    return faults
 
 
 def _grouped(

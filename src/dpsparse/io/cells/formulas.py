@@ -84,8 +84,8 @@ class Formula:
             return list(self.joined[column])
         expressions = self.numbers.get(column, ())
         expressions = expressions or tuple(each.inside for each in self.splines if column in each.names)
-        found = [name for each in expressions for names in each.columns() for name in names]
-        return list(dict.fromkeys(found)) or [column]
+        read = [name for each in expressions for names in each.columns() for name in names]
+        return list(dict.fromkeys(read)) or [column]
 
 
 def read_formula(

@@ -61,7 +61,7 @@ def _varying(state: State, released: NoisyMatrix) -> State:
     means = values[0] / max(values[0, 0], c.ABSENT) if state.constants else np.zeros(len(values))
     varies = np.diagonal(values) - means * values[0] > c.UNSURE * released.noise
     columns = tuple(
-        replace(column, unit=replace(column.unit, constant=column.unit.constant and not varies[place]))
+        replace(column, unit=column.unit.surely_varies()) if varies[place] else column
         for place, column in enumerate(state.columns, state.constants)
     )
     return replace(state, columns=columns)
@@ -95,10 +95,10 @@ class AllColumnsStep:
         slopes = slope(origin, bound) * moments
         scores = *evidence.scores, MeanScore(origin, steeper * turn @ slopes, mean, noise, bound)
         sampling = steeper**2 * releases.n_responses * slopes
-        found = together(scores, origin, prior_precision(state), sampling, moments, slope)
+        solution = together(scores, origin, prior_precision(state), sampling, moments, slope)
         effects = state.effects.copy()
-        effects[kept] = found.effects
-        evidence = replace(evidence, scores=scores, precision=found.precision, together=found)
+        effects[kept] = solution.effects
+        evidence = replace(evidence, scores=scores, precision=solution.precision, together=solution)
         return replace(state, effects=effects, evidence=evidence)
 
 

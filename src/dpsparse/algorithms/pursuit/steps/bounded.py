@@ -96,13 +96,13 @@ class BoundedReferenceStep:
             before = turn @ (prior + drifted(root @ precision @ root.T - prior, state.constants)) @ turn.T
             moved, precision = updated(np.zeros(at.k), before, slopes.inner, mean, noise, size, steeper)
             effects, evidence = start + turn.T @ moved, root @ precision @ root.T - prior
-            found = Together(effects, evidence, (evidence + prior) @ effects)
+            solution = Together(effects, evidence, (evidence + prior) @ effects)
         else:
             last = MeanScore(start, steeper * turn @ rows, mean, noise, bound, local=True)
             slope_of = slope_at(state.center, row_moments(state), state.constants)
             scores = *state.evidence.scores, first, last
-            found = together(scores, start, prior, steeper**2 * size * rows, rows / slope, slope_of)
-        return with_maximum(state, self.facts, step, rows / slope, found)
+            solution = together(scores, start, prior, steeper**2 * size * rows, rows / slope, slope_of)
+        return with_maximum(state, self.facts, step, rows / slope, solution)
 
 
 def _moved(at: Scores, move: NDArray[np.float64]) -> Scores:

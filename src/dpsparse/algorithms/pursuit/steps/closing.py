@@ -9,7 +9,6 @@ import numpy as np
 from dpsparse.algorithms.pursuit import budget, decisions, grids
 from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.facts import PublicFacts
-from dpsparse.algorithms.pursuit.predicted import moments_of_predictions
 from dpsparse.algorithms.pursuit.pursuit_data import Data, counter
 from dpsparse.algorithms.pursuit.releases import Planned, Releases
 from dpsparse.algorithms.pursuit.state import Conclusion, State
@@ -167,7 +166,7 @@ class CalibrationStep:
         width = c.REACH * concluded.distance * min(1.0, c.NARROWER * explained)
         reach = 0.0
         if decisions.calibrates(self.facts):
-            reach = c.PREDICTIONS_REACH * math.sqrt(moments_of_predictions(state)[0])
+            reach = c.PREDICTIONS_REACH * math.sqrt(state.moments_of_predictions()[0])
         if reach > 0:
             level = float(concluded.effects[0] + state.mean_of_effects)
             public = (state.center, concluded.effects, level, reach, width)
@@ -201,6 +200,6 @@ def _with_line(state: State, slope: float, reach: float, mean: float) -> State:
 
     Second moments are of clipped rows with small residuals, whose means may differ: these follow the mean prediction.
     """
-    variance, covariances = moments_of_predictions(state)
+    variance, covariances = state.moments_of_predictions()
     means = state.concluded.means + reach * float(mean) * covariances / variance
     return replace(state, conclusion=replace(state.concluded, slope=slope, means=means))

@@ -1,28 +1,41 @@
 """Releases at the present effects that several steps make: responses, gradients, slopes of pairs, residual scales."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsparse.algorithms.pursuit import grids
+from dpsparse.algorithms.pursuit import budget, grids
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.grids import slope_window
 from dpsparse.algorithms.pursuit.pursuit_data import Data, counter
-from dpsparse.algorithms.pursuit.releases import Planned, Releases
-from dpsparse.algorithms.pursuit.state import State
+from dpsparse.algorithms.pursuit.releases import Planned, Releases, of_unit
+from dpsparse.algorithms.pursuit.state import ResponseUnit, State
 from dpsparse.algorithms.pursuit.updates import weight_of_rows, with_gradient, with_residual_scale, with_slope
 from dpsparse.engine import queries
 from dpsparse.inference.weights import RowWeight
 from dpsparse.privacy.accounting.release import Slot
 
 
-def count_responses(
-    slot: Slot, data: Data, releases: Releases, state: State, center: float = 0.0
-) -> tuple[float, float]:
-    """The number of records that have a response, and its noise; `center` is any one that its link has."""
-    count = counter(data.records, queries.residual_counts, center, state.effects)
-    return releases.responses(slot, int(count(np.array([np.inf]))[0]))
+def number_of_responses(facts: PublicFacts) -> Planned:
+    """The number of records that have a response, where not all have one: all shares and means are of it."""
+    counted = of_unit("responses", budget.RESPONSES.of(facts), facts, "noise")
+    return replace(counted, of_whole=True)
+
+
+def with_number_of_responses(
+    planned: Planned, data: Data, releases: Releases, state: State, center: float = 0.0
+) -> ResponseUnit:
+    """What is released of the response, with their number; `center` is any one that its link has."""
+    released = state.response.released
+    if slot := releases.slot(planned):
+        count = counter(data.records, queries.residual_counts, center, state.effects)
+        n_records, noise = releases.responses(slot, int(count(np.array([np.inf]))[0]))
+        released = replace(released, n_records=n_records, noise=noise)
+    if released.n_records is not None:
+        releases.n_responses = released.n_records
+    return released
 
 
 def equation(state: State, tau: float, weight: RowWeight) -> tuple[Any, ...]:

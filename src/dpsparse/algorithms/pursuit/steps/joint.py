@@ -68,7 +68,7 @@ class SlopesStep:
     @cached_property
     def slopes(self) -> tuple[Planned, ...]:
         """One for each place."""
-        share = budget.each(budget.SLOPE, self.facts)
+        share = budget.share_of_each(budget.SLOPE, self.facts)
         return tuple(Planned(f"second slope {place}", share, "pick") for place in range(1, self.count + 1))
 
     def planned(self) -> tuple[Planned, ...]:
@@ -113,7 +113,7 @@ class FinalGradientStep:
     @cached_property
     def gradient(self) -> tuple[Planned, Planned]:
         """A gradient on the kept columns, and the fraction of residuals within tau."""
-        name, share = f"final gradient {self.place}", budget.each(budget.FRACTION, self.facts)
+        name, share = f"final gradient {self.place}", budget.share_of_each(budget.FRACTION, self.facts)
         return Planned(name, 0.0, is_final=True), Planned(f"fraction at {name}", share)
 
     def planned(self) -> tuple[Planned, ...]:

@@ -6,14 +6,14 @@ from functools import cached_property
 
 import numpy as np
 
-from dpsparse.algorithms.pursuit import budget, counts_budget, grids
+from dpsparse.algorithms.pursuit import counts_budget, grids
 from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.grids import size_window
 from dpsparse.algorithms.pursuit.pursuit_data import Data, counter
 from dpsparse.algorithms.pursuit.releases import Planned, Releases, mean_noise, of_unit
 from dpsparse.algorithms.pursuit.state import Response, ResponseUnit, State
-from dpsparse.algorithms.pursuit.steps.gradients import count_responses
+from dpsparse.algorithms.pursuit.steps.gradients import number_of_responses, with_number_of_responses
 from dpsparse.algorithms.pursuit.updates import with_constant_moved, with_response
 from dpsparse.engine import queries
 from dpsparse.inference.tails import Norms
@@ -32,8 +32,7 @@ class MeanResponseStep:
     @cached_property
     def count(self) -> Planned:
         """The number of records that have a response."""
-        counted = of_unit("responses", budget.RESPONSES.of(self.facts), self.facts, "noise")
-        return replace(counted, of_whole=True)
+        return number_of_responses(self.facts)
 
     @cached_property
     def size(self) -> Planned:
@@ -68,12 +67,7 @@ class MeanResponseStep:
 
     def run(self, data: Data, releases: Releases, state: State) -> State:
         """Make them."""
-        released = state.response.released
-        if slot := releases.slot(self.count):
-            n_records, noise = count_responses(slot, data, releases, state, center=1.0)
-            released = replace(released, n_records=n_records, noise=noise)
-        if released.n_records is not None:
-            releases.n_responses = released.n_records
+        released = with_number_of_responses(self.count, data, releases, state, center=1.0)
         if releases.slot(self.size):
             released = self._with_mean(data, releases, released)
         if releases.slot(self.exposure[0]):

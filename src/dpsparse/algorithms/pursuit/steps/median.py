@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from dpsparse.algorithms.pursuit import budget, grids
 from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.facts import PublicFacts
-from dpsparse.algorithms.pursuit.predicted import moments_of_predictions
 from dpsparse.algorithms.pursuit.pursuit_data import Data, counter
 from dpsparse.algorithms.pursuit.releases import Planned, Releases
-from dpsparse.algorithms.pursuit.state import State
+from dpsparse.algorithms.pursuit.state import MedianLine, State
 from dpsparse.engine import queries
 
 
@@ -55,13 +54,12 @@ class MedianLineStep:
         # A step beyond the width leaves the residuals that it was computed from. Of a response of two values few
         # residuals are within it, and a slope may be any number.
         height, most = float(np.clip(line[0], -1.0, 1.0)), c.MOST_MEDIAN_SLOPE * c.MEDIAN_SLOPE_SPREAD
-        concluded = replace(
-            concluded,
-            median=width * height,
-            median_error=width * math.hypot(error, c.MEDIAN_DOUBT * height),
-            median_slope=1 + float(np.clip(line[1] * width / reach, -most, most)),
+        median = MedianLine(
+            height=width * height,
+            error=width * math.hypot(error, c.MEDIAN_DOUBT * height),
+            slope=1 + float(np.clip(line[1] * width / reach, -most, most)),
         )
-        return replace(state, conclusion=concluded)
+        return replace(state, conclusion=replace(concluded, median=median))
 
 
 def _spread_of_predictions(state: State) -> float:
@@ -69,7 +67,7 @@ def _spread_of_predictions(state: State) -> float:
     explained = max(0.0, 1 - (state.residual_scale / state.response_scale) ** 2)
     of_scales = math.sqrt(explained) * state.response_scale / c.NORMAL_MAD
     # Without features all predictions are alike, and their spread is of no account.
-    return max(math.sqrt(moments_of_predictions(state)[0]), of_scales) or state.residual_scale
+    return max(math.sqrt(state.moments_of_predictions()[0]), of_scales) or state.residual_scale
 
 
 def newton_step(
@@ -82,7 +80,6 @@ def newton_step(
     Examples
     --------
     >>> import numpy as np
-    >>> from dpsparse.algorithms.pursuit.steps.median import newton_step
     >>> derivative = np.array([[0.25, 0.0], [0.0, 0.05]])
     >>> newton_step(np.array([0.01, 0.01]), 1e-6, derivative, 1.0)[0].round(3)
     array([0.04, 0.2 ])
@@ -122,14 +119,14 @@ class MedianStep:
         slot = releases.slot(self.median)
         if slot is None:
             return state
-        concluded, slope = state.concluded, state.concluded.median_slope
-        effects = slope * concluded.effects
-        effects[0] += (1 - slope) * (concluded.effects[0] + state.mean_of_effects) + concluded.median
+        concluded, line = state.concluded, state.concluded.median
+        effects = line.slope * concluded.effects
+        effects[0] += (1 - line.slope) * (concluded.effects[0] + state.mean_of_effects) + line.height
         grid = grids.MEDIANS.times(state.residual_scale)
         count = counter(data.records, queries.residual_counts, state.center, effects, sizes=False)
         median = releases.quantile(slot, count, grid)
         # The rank of a pick at this price has a standard deviation of 1 / sqrt(rho), and it is a point of a grid.
         rank = 1 / (releases.n_responses * math.sqrt(slot.rho))
         noise = math.hypot(2 * c.MEDIAN_WIDTH / c.MEDIAN_INSIDE * rank, c.UNIFORM_DEVIATION / c.MEDIAN_STEP)
-        median /= 1 + (noise * state.residual_scale / concluded.median_error) ** 2
-        return replace(state, conclusion=replace(concluded, median=concluded.median + median))
+        median /= 1 + (noise * state.residual_scale / line.error) ** 2
+        return replace(state, conclusion=replace(concluded, median=replace(line, height=line.height + median)))

@@ -163,12 +163,12 @@ class EffectStep:
     @cached_property
     def slope(self) -> Planned:
         """A start for the newest effect."""
-        return Planned(f"slope {self.place}", budget.each(budget.SLOPE, self.facts), "pick")
+        return Planned(f"slope {self.place}", budget.share_of_each(budget.SLOPE, self.facts), "pick")
 
     @cached_property
     def residual_scale(self) -> Planned:
         """The median size of the residuals."""
-        share = budget.each(budget.RESIDUAL_SCALE, self.facts)
+        share = budget.share_of_each(budget.RESIDUAL_SCALE, self.facts)
         return Planned(f"residual scale {self.place}", share, "pick")
 
     @cached_property
@@ -176,7 +176,7 @@ class EffectStep:
         """A gradient on all columns so far, and the fraction of residuals within tau."""
         grows = np.arange(1, decisions.n_picks(self.facts) + 1) ** budget.EARLY_RISE
         name, share = f"gradient {self.place}", budget.EARLY_GRADIENTS.of(self.facts) * grows[self.place - 1]
-        fraction = budget.each(budget.FRACTION, self.facts)
+        fraction = budget.share_of_each(budget.FRACTION, self.facts)
         return Planned(name, share / grows.sum()), Planned(f"fraction at {name}", fraction)
 
     def planned(self) -> tuple[Planned, ...]:

@@ -11,7 +11,7 @@ from dpsparse.algorithms.pursuit.pursuit_constants import BESIDE_A_LUMP
 from dpsparse.algorithms.pursuit.pursuit_data import Data, counter
 from dpsparse.algorithms.pursuit.releases import Planned, Releases, of_unit
 from dpsparse.algorithms.pursuit.state import Response, ResponseUnit, State
-from dpsparse.algorithms.pursuit.steps.gradients import count_responses
+from dpsparse.algorithms.pursuit.steps.gradients import number_of_responses, with_number_of_responses
 from dpsparse.algorithms.pursuit.updates import with_response
 from dpsparse.engine import queries
 from dpsparse.inference.inference_constants import NORMAL_MEDIAN
@@ -27,8 +27,7 @@ class ResponseStep:
     @cached_property
     def count(self) -> Planned:
         """The number of records that have a response."""
-        counted = of_unit("responses", budget.RESPONSES.of(self.facts), self.facts, "noise")
-        return replace(counted, of_whole=True)
+        return number_of_responses(self.facts)
 
     @cached_property
     def size(self) -> Planned:
@@ -51,18 +50,13 @@ class ResponseStep:
 
     def run(self, data: Data, releases: Releases, state: State) -> State:
         """Make them, and use what is known of the response by then; public numbers of this fit's own come first."""
-        released = state.response.released
-        if slot := releases.slot(self.count):
-            n_records, noise = count_responses(slot, data, releases, state)
-            released = replace(released, n_records=n_records, noise=noise)
+        released = with_number_of_responses(self.count, data, releases, state)
         if slot := releases.slot(self.size):
             released = replace(released, scale=_size(slot, data, releases, state, self.facts.amounts))
         if slot := releases.slot(self.center):
             released = replace(released, center=_center(slot, data, releases, state, released))
         if slot := releases.slot(self.scale):
             released = replace(released, scale=_scale(slot, data, releases, state, released))
-        if released.n_records is not None:
-            releases.n_responses = released.n_records
         given = state.response.given
         center = float((released.center if given.center is None else given.center) or 0.0)
         scale = released.scale if given.scale is None else given.scale

@@ -55,7 +55,7 @@ class SelectStep:
     @cached_property
     def level(self) -> Planned:
         """The mean of the clipped residuals."""
-        return Planned(f"level {self.place}", budget.each(budget.LEVEL, self.facts))
+        return Planned(f"level {self.place}", budget.share_of_each(budget.LEVEL, self.facts))
 
     @cached_property
     def pick(self) -> Planned:

@@ -6,13 +6,13 @@ from functools import cached_property
 
 import numpy as np
 
-from dpsparse.algorithms.pursuit import budget, newton_budget
+from dpsparse.algorithms.pursuit import newton_budget
 from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.pursuit_data import Data
 from dpsparse.algorithms.pursuit.releases import Planned, Releases, of_unit
 from dpsparse.algorithms.pursuit.state import Response, State
-from dpsparse.algorithms.pursuit.steps.gradients import count_responses
+from dpsparse.algorithms.pursuit.steps.gradients import number_of_responses, with_number_of_responses
 from dpsparse.algorithms.pursuit.updates import with_response
 from dpsparse.engine import queries
 from dpsparse.privacy.accounting.release import Slot
@@ -27,8 +27,7 @@ class OutcomeStep:
     @cached_property
     def count(self) -> Planned:
         """The number of records that have a response."""
-        counted = of_unit("responses", budget.RESPONSES.of(self.facts), self.facts, "noise")
-        return replace(counted, of_whole=True)
+        return number_of_responses(self.facts)
 
     @cached_property
     def share(self) -> Planned:
@@ -42,12 +41,7 @@ class OutcomeStep:
 
     def run(self, data: Data, releases: Releases, state: State) -> State:
         """Make them. The centre is the log odds of the share, the scale a response's standard deviation."""
-        released = state.response.released
-        if slot := releases.slot(self.count):
-            n_records, noise = count_responses(slot, data, releases, state)
-            released = replace(released, n_records=n_records, noise=noise)
-        if released.n_records is not None:
-            releases.n_responses = released.n_records
+        released = with_number_of_responses(self.count, data, releases, state)
         if slot := releases.slot(self.share):
             share, noise = _share(slot, data, releases, state)
             # Where noise alone explains it there may be no yes at all, and log odds without end.

@@ -10,12 +10,16 @@ import pytest
 from dpsparse import PrivateSparseRegressor, read_table
 from dpsparse.algorithms.pursuit import updates
 from dpsparse.algorithms.pursuit.candidates import Companions
-from dpsparse.algorithms.pursuit.category_effects import with_category, with_category_means
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.feature_unit import FeatureUnit
 from dpsparse.algorithms.pursuit.schedule import steps_of
 from dpsparse.algorithms.pursuit.state import Response, ResponseUnit
-from dpsparse.algorithms.pursuit.steps.category_means import CategoryMeansStep, _indicators
+from dpsparse.algorithms.pursuit.steps.category_means import (
+    CategoryMeansStep,
+    _indicators,
+    with_category,
+    with_category_means,
+)
 from dpsparse.engine import scores
 from dpsparse.engine.cpu.dense_rows import DenseRows
 from dpsparse.engine.vector_sums import VECTOR_LEVELS
