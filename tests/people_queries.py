@@ -17,6 +17,8 @@ TERMS = {
 ONE = scores.Terms("score", np.eye(1), (0,), 0.1, np.array([0.2, 0.5, -0.3]))
 MODEL = (0.1, np.array([0.2, 0.5, -0.3]))
 WEIGHTED = replace(TERMS["score"], long_rows=scores.LongRows(TERMS["row"].matrix, 0.9))
+# Fewer entries than columns, as of features about their means.
+FEWER = replace(TERMS["score"], matrix=np.array([[-0.4, 1.0, 0.5], [0.3, 0.0, 1.0]]))
 # Each query with its public numbers, and the largest l2 norm of a person's term in levels (None for counts).
 QUERIES = [
     (queries.residual_counts, (*MODEL, np.array([-1.0, 0.0, 2.0])), None),
@@ -37,6 +39,10 @@ QUERIES = [
     (scores.norm_counts, (WEIGHTED, np.array([0.5, 1.0, 4.0, np.inf])), None),
     (scores.clipped_sums, (TERMS["score"], 1.5, 0.7, 0.4), VECTOR_LEVELS),
     (scores.clipped_sums, (WEIGHTED, 1.5, 0.7, 0.4), VECTOR_LEVELS),
+    (scores.norm_counts, (FEWER, np.array([0.5, 1.0, 4.0, np.inf])), None),
+    (scores.clipped_sums, (FEWER, 1.5, 0.7, 0.4), VECTOR_LEVELS),
+    (scores.clipped_sums, (replace(FEWER, long_rows=WEIGHTED.long_rows), 1.5, 0.7, 0.4), VECTOR_LEVELS),
+    (scores.second_moment_sums, (FEWER, 1.5), GRAM_LEVELS**2),
     (scores.score_counts, (ONE, np.array([-1.0, 0.0, 2.0, np.inf])), None),
     (scores.ranged_sums, (ONE, (0.3, np.inf, 0.0), (1.5, 0.7, 0.4), 1.9), VECTOR_LEVELS),
     (scores.second_moment_sums, (WEIGHTED, 1.5), GRAM_LEVELS**2),

@@ -77,14 +77,16 @@ def test_rows_of_a_person_meet_and_people_with_one_row_meet_each_other(n_people)
 
 def test_public_numbers_of_rows():
     rows = People.of(np.array([0, 1, 1, 1, 1])).rows
-    assert (rows.mean, rows.root, rows.many) == (2.5, 1.5, True)
+    assert (rows.mean, rows.root, rows.spread, rows.many) == (2.5, 1.5, 0.6, True)
     # Of 9 people one has 98 rows, where the median is 1: their score is as long as that of 2 rows, and so counts as 14.
     many = People.of(np.repeat(np.arange(9), [1] * 8 + [98]))
     assert many.weights[:8].tolist() == [1.0] * 8
     assert (many.weights[8] * 98, many.rows.mean) == (pytest.approx(14.0), pytest.approx(22 / 9))
+    assert many.rows.spread == pytest.approx(np.std([1] * 8 + [14]) / (22 / 9))
     # In second moments, which do not cancel, they count as 2.
     assert many.held().limited == pytest.approx(10 / 9)
-    assert People.of(np.array([4, 2])).rows.many is False
+    alone = People.of(np.array([4, 2])).rows
+    assert (alone.many, alone.spread) == (False, 0.0)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 100])

@@ -31,6 +31,7 @@ EDGES = np.append(np.geomspace(0.05, 30, 20), np.inf)
 ROWS, LONG = np.array([[0.7, 0.3], [-0.2, 1.1]]), 1.2
 KINDS = {
     "score": ("score", np.inf),
+    "score of one entry": ("score", np.inf),
     "weighted score": ("score", np.inf),
     "cut score": ("score", TAU),
     "slope": ("slope", TAU),
@@ -51,7 +52,12 @@ def records_of(y, X):
 def terms_of(kind):
     factor, tau = KINDS[kind]
     long_rows = LongRows(ROWS, LONG) if kind.startswith("weighted") else None
-    return Terms(factor, MATRIX, POSITIONS, CENTER, EFFECTS, tau, long_rows=long_rows)
+    return Terms(factor, matrix_of(kind), POSITIONS, CENTER, EFFECTS, tau, long_rows=long_rows)
+
+
+def matrix_of(kind):
+    """All entries, or fewer than there are columns."""
+    return MATRIX[:1] if kind.endswith("one entry") else MATRIX
 
 
 def naive(table, kind):
@@ -61,7 +67,7 @@ def naive(table, kind):
     weights = np.clip(residuals, -tau, tau) if factor == "score" else (np.abs(residuals) <= tau).astype(float)
     if kind.startswith("weighted"):
         weights = weights * np.minimum(1, (LONG / np.linalg.norm(X[:, POSITIONS] @ ROWS.T, axis=1)) ** 2)
-    return X[:, POSITIONS] @ MATRIX.T * weights[:, None]
+    return X[:, POSITIONS] @ matrix_of(kind).T * weights[:, None]
 
 
 @pytest.mark.parametrize("kind", KINDS)

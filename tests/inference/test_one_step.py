@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpsparse.inference.matrices import NoisyMatrix
-from dpsparse.inference.one_step import OneStep, Whitening, power, score_root, shrunk_to_sphere
+from dpsparse.inference.one_step import AboutMeans, OneStep, Whitening, power, score_root, shrunk_to_sphere
 from dpsparse.inference.tails import Clip, Norms
 
 N, K = 4_000, 3
@@ -23,7 +23,7 @@ def law_of(norms):
     return Norms(norms, np.ones(len(norms)), len(norms))
 
 
-def whitening_of(X, noise=0.0, rng=None):
+def whitening_of(X, noise=0.0, rng=None, kind=Whitening):
     """From exact second moments, or with noise on those in white coordinates."""
     rough = X.T @ X / N + 0.1 * np.eye(K)
     rows = X @ power(rough, -0.5)
@@ -31,19 +31,19 @@ def whitening_of(X, noise=0.0, rng=None):
     if noise:
         draw = rng.standard_normal((K, K))
         inner = inner + noise * np.where(np.eye(K), draw, (draw + draw.T) / 2)
-    return Whitening.of(rough, NoisyMatrix(inner, noise), law_of((rows**2).sum(axis=1)), NOWHERE)
+    return kind.of(rough, NoisyMatrix(inner, noise), law_of((rows**2).sum(axis=1)), NOWHERE)
 
 
 def step_of(table, start, whitening, clip=NOWHERE, noise=0.0, rng=None):
     X, y = table
     scores = X * (y - X @ start)[:, None]
-    white = scores @ whitening.inverse_root.T
-    root = score_root(NoisyMatrix(white.T @ white / N, 0.0), whitening)
-    vectors = scores @ np.linalg.inv(root).T
+    white = scores @ whitening.of_scores.T
+    root, matrix = score_root(NoisyMatrix(white.T @ white / N, 0.0), whitening)
+    vectors = scores @ matrix.T
     norms = np.linalg.norm(vectors, axis=1)
     mean = (vectors * (clip.of(norms) / norms)[:, None]).mean(axis=0)
     if noise:
-        mean = mean + noise * rng.standard_normal(K)
+        mean = mean + noise * rng.standard_normal(len(mean))
     return OneStep.of(np.inf, start, whitening, root, law_of(norms), clip, mean, noise)
 
 
@@ -67,8 +67,43 @@ def test_without_noise_its_errors_are_those_of_the_sandwich(table):
     np.testing.assert_allclose(step.covariance, sandwich, rtol=1e-6)
 
 
-def test_noise_of_the_mean_score_spreads_effects_as_is_said(table):
-    rng, noise, whitening = np.random.default_rng(1), 0.1, whitening_of(table[0])
+@pytest.mark.parametrize("start", [[0.0, 0.0, 0.0], [2.0, -1.0, 3.0]])
+def test_scores_of_features_about_their_means_leave_the_mean_prediction(table, start):
+    """Features here have means: their effects are those of least squares all the same, wherever the constant is."""
+    X, y = table
+    X = X + np.array([0, 0.7, -2.0])
+    beta = least_squares((X, y))
+    whitening = whitening_of(X, kind=AboutMeans)
+    np.testing.assert_allclose((X @ whitening.of_scores.T).mean(axis=0), 0, atol=1e-9)
+    step = step_of((X, y), np.array(start), whitening)
+    np.testing.assert_allclose(step.effects[1:], beta[1:], atol=1e-9)
+    assert np.mean(X @ step.effects) == pytest.approx(np.mean(X @ start))
+    # A first step, by white rows.
+    mean = (X * (y - X @ start)[:, None] @ whitening.of_scores.T).mean(axis=0)
+    np.testing.assert_allclose(start + whitening.step @ mean, step.effects, atol=1e-9)
+
+
+def test_scores_about_means_have_the_errors_of_the_sandwich_for_effects(table):
+    X, y = table
+    X = X + np.array([0, 0.7, -2.0])
+    beta = least_squares((X, y))
+    whitening = whitening_of(X, kind=AboutMeans)
+    step = step_of((X, y), beta, whitening)
+    bread, residuals = np.linalg.inv(X.T @ X / N), y - X @ beta
+    sandwich = bread @ ((X * residuals[:, None] ** 2).T @ X / N) @ bread / N
+    np.testing.assert_allclose(step.covariance[1:, 1:], sandwich[1:, 1:], rtol=1e-6)
+    # Of the mean prediction they tell nothing: an error of its own is all that there is.
+    means = X.mean(axis=0)
+    assert means @ step.covariance @ means == pytest.approx(0, abs=1e-12)
+    unseen = whitening.with_unseen(step.covariance, 0.3)
+    assert means @ unseen @ means == pytest.approx(0.09)
+    np.testing.assert_array_equal(unseen[1:, 1:], step.covariance[1:, 1:])
+    np.testing.assert_array_equal(whitening_of(X).with_unseen(unseen, 0.3), unseen)
+
+
+@pytest.mark.parametrize("kind", [Whitening, AboutMeans])
+def test_noise_of_the_mean_score_spreads_effects_as_is_said(table, kind):
+    rng, noise, whitening = np.random.default_rng(1), 0.1, whitening_of(table[0], kind=kind)
     steps = [step_of(table, least_squares(table), whitening, noise=noise, rng=rng) for _ in range(400)]
     spread = np.cov(np.array([step.effects for step in steps]).T)
     said = steps[0].covariance - step_of(table, least_squares(table), whitening).covariance
@@ -134,8 +169,8 @@ def test_matrices_that_are_noise_alone_still_have_roots():
         draw = rng.standard_normal((K, K))
         released = NoisyMatrix(1e-6 * (draw + draw.T), 1e-6)
         whitening = Whitening.of(np.eye(K), released, law_of(np.ones(N)), NOWHERE)
-        root = score_root(released, whitening)
-        assert np.isfinite(np.linalg.inv(root)).all()
+        root, matrix = score_root(released, whitening)
+        np.testing.assert_allclose(matrix @ root, np.eye(K), atol=1e-9)
         assert np.isfinite(whitening.inverse_root).all()
 
 

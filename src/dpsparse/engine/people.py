@@ -31,6 +31,8 @@ MOST_ROWS = 2.0
 class RowsPerPerson:
     """Public numbers of the people of a table: how many rows a person counts as on average, and the mean root.
 
+    `spread` is the standard deviation of how many rows a person counts as, over its mean.
+
     Examples
     --------
     >>> RowsPerPerson(2.5, 1.5).many, ONE_ROW.many
@@ -39,6 +41,7 @@ class RowsPerPerson:
 
     mean: float = 1.0
     root: float = 1.0
+    spread: float = 0.0
 
     @property
     def many(self) -> bool:
@@ -100,8 +103,10 @@ class People:
     def rows(self) -> RowsPerPerson:
         """The public numbers of these people."""
         sizes = np.diff(self.starts)
-        roots, counted = math.fsum(np.sqrt(sizes)), math.fsum(self.weights * sizes)
-        return RowsPerPerson(counted / self.n_people, roots / self.n_people)
+        roots, counted = math.fsum(np.sqrt(sizes)), self.weights * sizes
+        mean = math.fsum(counted) / self.n_people
+        spread = math.sqrt(math.fsum((counted - mean) ** 2) / self.n_people) / mean
+        return RowsPerPerson(mean, roots / self.n_people, spread)
 
     @property
     def _spread(self) -> NDArray[np.uint64]:

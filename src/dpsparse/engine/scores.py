@@ -48,7 +48,7 @@ class Terms:
     """Public numbers that make a vector of a record.
 
     `factor`: what the row is multiplied by: the residual, bounded by `tau`, or the root of its slope, or 1.
-    `matrix` of shape (k, k): what the row is transformed by.
+    `matrix` of shape (entries, k), with at most k entries: what the row is transformed by.
     `positions`: the k columns.
     `center`, `effects`: the prediction, of all columns.
     `tau`: infinity for least squares.
@@ -191,7 +191,7 @@ def _vectors(records: Records, terms: Terms) -> tuple[Array, Array]:
         factor = xp.where(blank, like(np.nan, factor), factor)
         # A residual that overflowed is beyond every bound; a vector of NaN becomes 0. One entry at a time: all of them
         # would take the memory of all columns for each operation.
-        vectors = xp.empty_like(columns)
+        vectors = xp.empty_like(columns[: len(terms.matrix)])
         for entry, row in zip(vectors, terms.matrix, strict=True):
             entry[:] = _combined(columns, row)
         weights = _row_weights(vectors, terms) if terms.row_bound < np.inf else None

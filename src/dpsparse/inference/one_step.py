@@ -6,6 +6,7 @@ bounds the bias. Everything here is computed from releases.
 """
 
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +52,7 @@ class Whitening:
     @classmethod
     def of(
         cls, rough: NDArray[np.float64], released: NoisyMatrix, rows: Norms, clip: Clip, steeper: float = 1.0
-    ) -> "Whitening":
+    ) -> Self:
         """From rough second moments, those in their coordinates, and the law of squared norms there."""
         inner = usable_moments(released, c.ROW_MOMENT_DEVIATIONS, shrinks=steeper > 1)
         root = power(rough, 0.5) @ power(inner, 0.5)
@@ -64,6 +65,11 @@ class Whitening:
         return np.asarray(np.linalg.inv(self.root))
 
     @property
+    def of_scores(self) -> NDArray[np.float64]:
+        """What makes white the rows that scores are of."""
+        return self.inverse_root
+
+    @property
     def second_moments(self) -> NDArray[np.float64]:
         """G itself."""
         return np.asarray(self.root @ self.root.T)
@@ -71,11 +77,57 @@ class Whitening:
     @property
     def step(self) -> NDArray[np.float64]:
         """What makes a step of the mean score of white rows."""
-        return np.asarray(self.inverse_root.T / self.steeper)
+        return self._step
 
     def solve(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
         """The steps that some mean scores lead to."""
-        return np.asarray(self.step @ (self.inverse_root @ vectors))
+        return np.asarray(self._step @ (self.inverse_root @ vectors))
+
+    def whiten(self, variance: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """A root of the variance of scores, from that of the scores of white rows, and what makes scores white."""
+        root = self.root @ power(variance, 0.5)
+        return root, np.asarray(np.linalg.inv(root))
+
+    def with_unseen(self, covariance: NDArray[np.float64], error: float) -> NDArray[np.float64]:
+        """The covariance of effects, where what scores do not tell of has this error."""
+        return covariance
+
+    @property
+    def _step(self) -> NDArray[np.float64]:
+        return np.asarray(self.inverse_root.T / self.steeper)
+
+
+class AboutMeans(Whitening):
+    """The same where scores are of features about their means, and the first column is the constant.
+
+    A step then leaves the mean prediction where it is, and no clip is spent on the constant. In white coordinates these
+    rows are what is orthogonal to the first row of the root: features about their means are uncorrelated with the
+    constant, and that row has the second moments of white rows with it.
+    """
+
+    @property
+    def of_scores(self) -> NDArray[np.float64]:
+        """What makes white the rows that scores are of."""
+        return np.asarray(self._directions.T @ self.inverse_root)
+
+    @property
+    def step(self) -> NDArray[np.float64]:
+        """What makes a step of the mean score of white rows."""
+        return np.asarray(self._step @ self._directions)
+
+    def whiten(self, variance: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """A root of the variance of scores, from that of the scores of white rows, and what makes scores white."""
+        return self.root @ self._directions @ power(variance, 0.5), power(variance, -0.5) @ self.of_scores
+
+    def with_unseen(self, covariance: NDArray[np.float64], error: float) -> NDArray[np.float64]:
+        """The covariance of effects, where the mean prediction has this error."""
+        covariance = covariance.copy()
+        covariance[0, 0] += error**2
+        return covariance
+
+    @property
+    def _directions(self) -> NDArray[np.float64]:
+        return np.asarray(np.linalg.qr(self.root[:1].T, mode="complete")[0][:, 1:])
 
 
 def rough_moments(released: NoisyMatrix, shrinks: bool = False) -> NDArray[np.float64]:
@@ -110,12 +162,12 @@ def shrunk_to_sphere(released: NoisyMatrix) -> NDArray[np.float64]:
     return np.asarray(sphere + max(0.0, 1 - noise**2 * k * (k + 1) / 2) * spread)
 
 
-def score_root(released: NoisyMatrix, whitening: Whitening) -> NDArray[np.float64]:
-    """A root of the variance of scores from its release in white coordinates."""
+def score_root(released: NoisyMatrix, whitening: Whitening) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """A root of the variance of scores from its release in white coordinates, and what makes scores white."""
     values = shrunk_to_sphere(released)
     mean = float(np.mean(np.maximum(np.linalg.eigvalsh(values), 0.0)))
     floor = max(c.SCORE_NOISE * released.noise, c.LEAST_SCORE_VARIANCE * mean, c.NO_VARIANCE)
-    return np.asarray(whitening.root @ power(floored(values, floor), 0.5))
+    return whitening.whiten(floored(values, floor))
 
 
 @dataclass(frozen=True)
@@ -154,11 +206,11 @@ class OneStep:
         `tau` is where residuals are clipped, `scores` the law of the white norms, `clip` theirs, `noise` the mean's;
         for `left_out` see `Tails`.
         """
-        k, n = len(start), scores.n_records
+        k, directions, n = *root.shape, scores.n_records
         turn = whitening.solve(root)
         move = turn @ mean
         spread = turn @ turn.T
-        sampling = scores.mean(clip.of(scores.values) ** 2) / k / n
+        sampling = scores.mean(clip.of(scores.values) ** 2) / directions / n
         # The noise of second moments tilts the step, by as much as it is long beyond its own noise: most along the step
         # itself, of which the noise's diagonal tells.
         straight = np.linalg.inv(whitening.rough)
@@ -169,7 +221,7 @@ class OneStep:
         steps = np.eye(k) * float(along @ along) + np.outer(along, along)
         tilted = tilt @ steps @ tilt.T * whitening.noise**2 / 2 * beyond_noise
         # A clip of the norm leaves out the same in every white direction, as far as is known.
-        clipped = np.sqrt(np.diagonal(spread) / k) * left_out * scores.beyond(clip.bound)
+        clipped = np.sqrt(np.diagonal(spread) / directions) * left_out * scores.beyond(clip.bound)
         bias = np.hypot(clipped, whitening.left_out * move)
         return cls(start + move, spread * (sampling + noise**2) + tilted, bias, tau, sampling=spread * sampling)
 

@@ -17,8 +17,10 @@ from dpsparse.algorithms.pursuit.pursuit_constants import MOST_BINS
 from dpsparse.algorithms.pursuit.reference_budget import pursuit_share
 from dpsparse.algorithms.pursuit.schedule import Schedule, schedule_for
 from dpsparse.data.public_units import STANDARDIZED
+from dpsparse.engine.people import ONE_ROW, People, RowsPerPerson
 from dpsparse.engine.vector_sums import GRAM_LEVELS, VECTOR_LEVELS
 from dpsparse.families.estimands import ESTIMANDS
+from dpsparse.families.poisson import Poisson
 from dpsparse.families.robust_linear import RobustLinear
 from dpsparse.privacy import sensitivity
 from dpsparse.privacy.accounting.release import GaussianMechanism
@@ -101,10 +103,10 @@ def table():
 weak = pytest.mark.filterwarnings("ignore:epsilon:UserWarning")
 
 
-def fitted(X, y, **options):
+def fitted(X, y, person=None, **options):
     return PrivateSparseRegressor(
         **({"sparsity": 3, "epsilon": 200.0, "random_state": 0} | STANDARDIZED | options)
-    ).fit(X, y)
+    ).fit(X, y, person=person)
 
 
 def reference(X, y, estimand, intercept=True):
@@ -123,6 +125,36 @@ def test_with_little_noise_it_leads_to_the_reference(table, estimand, intercept)
     assert ((ends[:, 0] <= own) & (own <= ends[:, 1])).all()
     # As narrow as without privacy, nearly.
     assert (model.coef_se_ < 1.3 * np.asarray(expected.bse)[int(intercept) :] + 0.02).all()
+
+
+@weak
+@pytest.mark.parametrize("estimand", ESTIMANDS)
+def test_where_a_few_people_have_most_rows_it_leads_to_the_reference_of_weighted_rows(estimand):
+    """Their residuals are alike, and features have means: scores are of features about these."""
+    rng = np.random.default_rng(1)
+    people = People.of(np.repeat(np.arange(4_000), np.repeat([1, 100], [3_900, 100])))
+    person, n = people.number, len(people.order)
+    assert decisions.scores_about_means(PublicFacts(4_000, 3, 3, 10.0, family=RobustLinear(), rows=people.rows))
+    X = rng.standard_normal((n, 3)) + np.array([0.5, -0.5, 0.0])
+    y = 2 + X @ [1.0, -0.5, 0.0] + rng.standard_normal(4_000)[person] + 0.3 * rng.standard_normal(n)
+    model = fitted(X, y, estimand=estimand, person=person)
+    weighted = sm.WLS(y, sm.add_constant(X), weights=people.weights[person]).fit()
+    # Residuals are normal: both references are of the same effects.
+    assert (np.abs(model.coef_ - np.asarray(weighted.params)[1:]) < 0.02).all()
+    assert (model.coef_se_ < 0.02).all()
+
+
+def test_scores_are_about_means_of_uneven_rows_and_beside_an_intercept_alone():
+    facts = PublicFacts(4_000, 3, 3, 1.0, family=RobustLinear(), rows=RowsPerPerson(5.0, 2.0, 1.5))
+    assert decisions.scores_about_means(facts)
+    others = {
+        "as many rows for everybody": replace(facts, rows=RowsPerPerson(5.0, 2.2)),
+        "one row each": replace(facts, rows=ONE_ROW),
+        "no intercept": replace(facts, fit_intercept=False),
+        "counts": replace(facts, family=Poisson()),
+    }
+    for name, other in others.items():
+        assert not decisions.scores_about_means(other), name
 
 
 def test_the_two_references_differ_there(table):

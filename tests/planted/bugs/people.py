@@ -113,6 +113,21 @@ PEOPLE = (
         },
     ),
     Bug(
+        "scores of features about their exact means",
+        CHECK,
+        {
+            "algorithms.pursuit.steps.reference:ReferenceStep._first_step": [
+                (
+                    'terms = at.terms("score", whitening.of_scores)',
+                    "means = np.asarray(at.data.records._records.sanitized(at.positions)).mean(axis=1)\n"
+                    "    about = whitening.of_scores.copy()\n"
+                    "    about[:, 0] -= about @ (means - np.eye(at.k)[0])\n"
+                    '    terms = at.terms("score", about)',
+                )
+            ]
+        },
+    ),
+    Bug(
         "norms of rows and not of people",
         CHECK,
         {

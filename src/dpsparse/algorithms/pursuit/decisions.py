@@ -349,6 +349,15 @@ def reaches_reference(facts: PublicFacts) -> bool:
     return facts.size >= reference_size(facts.sparsity) * (c.TYPICAL_SELECTION_LATER if selected else 1.0)
 
 
+def scores_about_means(facts: PublicFacts) -> bool:
+    """Whether scores are of features about their means, where a few people have most of the rows.
+
+    Where residuals of a person are alike they add up along the constant. A clip of all directions together would leave
+    little of what the many rows of these people tell of features.
+    """
+    return facts.fit_intercept and facts.family.scaled is not None and facts.rows.spread > c.UNEVEN_ROWS
+
+
 def releases_mean_residual(facts: PublicFacts) -> bool:
     """Whether a step to the mean ends with its level; that of amounts is released with that of records without one."""
     return facts.fit_intercept and facts.family.estimand == MEAN and not facts.amounts

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsparse.algorithms.pursuit import grids
+from dpsparse.algorithms.pursuit import decisions, grids
 from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit import reference_budget as budget
 from dpsparse.algorithms.pursuit.facts import PublicFacts
@@ -28,7 +28,7 @@ from dpsparse.families.estimands import MEAN
 from dpsparse.inference.bounded_step import updated
 from dpsparse.inference.inference_constants import EXPONENTIAL_CURVE, NORMAL_MEDIAN
 from dpsparse.inference.matrices import NoisyMatrix
-from dpsparse.inference.one_step import OneStep, Whitening, power, rough_moments, score_root
+from dpsparse.inference.one_step import AboutMeans, OneStep, Whitening, power, rough_moments, score_root
 from dpsparse.inference.shrinkage import combined
 
 
@@ -85,19 +85,22 @@ class ReferenceStep:
         whitening, long_rows = self._whitening(at, rough_moments(rough, self.facts.rows.many))
         # The first step goes by the rows that the second moments tell of, so that it does not go too far where a few
         # others decide. The last one sees all of them: it is short.
-        root, at, errors = self._score_root(replace(at, long_rows=long_rows), whitening, state)
+        variance, at, errors = self._first_step(replace(at, long_rows=long_rows), whitening, state)
         state = self._with_scale(at, state)
         at = replace(at, tau=self._tau(state), long_rows=None)
-        white = at.terms("score", np.asarray(np.linalg.inv(root), dtype=np.float64))
-        norms = at.norms(self.of_white_scores[0], white, math.sqrt(at.k))
-        planned = self.of_white_scores[1]
-        clip = at.best_clip(norms, planned, white=True)
-        mean, noise = at.mean(planned, white, clip)
-        start = at.effects[state.kept]
-        step = OneStep.of(at.tau, start, whitening, root, norms, clip, mean, noise, tails.left_out)
-        step = step.since(start, errors)
-        step = replace(step, noisy=at.k > self.reliable)
+        step = self._last_step(at, state, whitening, variance)
+        step = replace(step, covariance=whitening.with_unseen(step.covariance, state.residual_scale))
+        step = replace(step.since(at.effects[state.kept], errors), noisy=at.k > self.reliable)
         return with_reference(state, self.facts, step, whitening.second_moments)
+
+    def _last_step(self, at: Scores, state: State, whitening: Whitening, variance: NoisyMatrix) -> OneStep:
+        """The step by white scores, from the variance of the scores of white rows."""
+        root, matrix = score_root(variance, whitening)
+        white, (sizes, planned) = at.terms("score", matrix), self.of_white_scores
+        norms = at.norms(sizes, white, math.sqrt(len(matrix)))
+        clip = at.best_clip(norms, planned, white, white=True)
+        mean, noise = at.mean(planned, white, clip)
+        return OneStep.of(at.tau, at.effects[state.kept], whitening, root, norms, clip, mean, noise, at.tails.left_out)
 
     def _tau(self, state: State) -> float:
         estimand = self.facts.family.estimand
@@ -122,21 +125,22 @@ class ReferenceStep:
         squares = at.squared_norms(norms, white, at.k)
         clip = squares.best_clip(gram_noise(at.releases, moments, at.k) * math.sqrt(at.k), c.ROW_BIAS)
         released = at.second_moments(moments, white, math.sqrt(clip.bound))
-        whitening = Whitening.of(first, released, squares, clip, math.sqrt(self.facts.rows.mean))
+        kind = AboutMeans if decisions.scores_about_means(self.facts) and at.k > 1 else Whitening
+        whitening = kind.of(first, released, squares, clip, math.sqrt(self.facts.rows.mean))
         return whitening, LongRows(white.matrix, math.sqrt(clip.bound))
 
-    def _score_root(
+    def _first_step(
         self, at: Scores, whitening: Whitening, state: State
-    ) -> tuple[NDArray[np.float64], Scores, NDArray[np.float64]]:
-        """A root of the variance of the scores; and where a first step leads, for residuals that are nearer.
+    ) -> tuple[NoisyMatrix, Scores, NDArray[np.float64]]:
+        """The variance of the scores of white rows; and where a first step leads, for residuals that are nearer.
 
         The last are the standard errors of the first step's effects, as far as they are its noise.
         """
         norms, moments, first = self.of_scores
-        terms = at.terms("score", whitening.inverse_root)
-        law = at.norms(norms, terms, state.score_scale * math.sqrt(at.k))
-        clip = at.best_clip(law, first)
-        root = score_root(at.second_moments(moments, terms, clip.bound), whitening)
+        terms = at.terms("score", whitening.of_scores)
+        law = at.norms(norms, terms, state.score_scale * math.sqrt(len(terms.matrix)))
+        clip = at.best_clip(law, first, terms)
+        variance = at.second_moments(moments, terms, clip.bound)
         mean, noise = at.mean(first, terms, clip)
         turn, effects = whitening.step, at.effects.copy()
         effects[state.kept] += turn @ mean
@@ -144,10 +148,11 @@ class ReferenceStep:
         if self.facts.rows.many and knows_kept(state):
             # With few people a first step is mostly its own noise. The pursuit sees sums of rows, and so more than its
             # number of people tells: where both agree, the start of the last step has most of it.
-            before, covariance = at.effects[state.kept], noise**2 * turn @ turn.T
+            covariance = whitening.with_unseen(noise**2 * turn @ turn.T, state.residual_scale)
+            before = at.effects[state.kept]
             effects[state.kept], covariance = combined(effects[state.kept], covariance, before, covariance_of(state))
             errors = np.sqrt(np.diagonal(covariance))
-        return root, replace(at, effects=effects), errors
+        return variance, replace(at, effects=effects), errors
 
 
 @dataclass(frozen=True)
@@ -170,9 +175,10 @@ class CurvedReferenceStep(ReferenceStep):
         first = rough_moments(rough)
         turn = power(first, -0.5)
         norms, moments, score = self.of_scores
-        law = at.norms(norms, at.terms("score", turn), state.score_scale * math.sqrt(at.k))
-        clip = at.best_clip(law, score)
-        mean, noise = at.mean(score, at.terms("score", turn), clip)
+        rows = at.terms("score", turn)
+        law = at.norms(norms, rows, state.score_scale * math.sqrt(at.k))
+        clip = at.best_clip(law, score, rows)
+        mean, noise = at.mean(score, rows, clip)
         effects = at.effects.copy()
         # A step as long as its noise goes no further than the pursuit's effects may be off: their clips bias them, too.
         so_far = np.linalg.inv(prior_precision(state) + evidence_so_far(state))
@@ -185,25 +191,8 @@ class CurvedReferenceStep(ReferenceStep):
         errors = np.sqrt(np.diagonal(turn.T @ (np.linalg.inv(precision) + curve**2 * np.eye(at.k)) @ turn))
         at = replace(at, effects=effects)
         whitening, _ = self._whitening(at, first)
-        root = score_root(at.second_moments(moments, at.terms("score", whitening.inverse_root), clip.bound), whitening)
-        return self._with_last_step(at, state, whitening, root, errors, before)
-
-    def _with_last_step(
-        self,
-        at: Scores,
-        state: State,
-        whitening: Whitening,
-        root: NDArray[np.float64],
-        errors: NDArray[np.float64],
-        before: NDArray[np.float64],
-    ) -> State:
-        white = at.terms("score", np.asarray(np.linalg.inv(root), dtype=np.float64))
-        sizes, score = self.of_white_scores
-        norms = at.norms(sizes, white, math.sqrt(at.k))
-        clip = at.best_clip(norms, score, white=True)
-        mean, noise = at.mean(score, white, clip)
-        start = at.effects[state.kept]
-        step = OneStep.of(at.tau, start, whitening, root, norms, clip, mean, noise, at.tails.left_out)
+        variance = at.second_moments(moments, at.terms("score", whitening.of_scores), clip.bound)
+        step, start = self._last_step(at, state, whitening, variance), at.effects[state.kept]
         step = replace(step.curved(start, whitening).since(start, errors), noisy=at.k > self.reliable)
         beside = before[state.kept], np.asarray(np.linalg.inv(prior_precision(state) + evidence_so_far(state)))
         return with_reference(state, self.facts, step, whitening.second_moments, beside, only_beside=not step.settled)

@@ -72,7 +72,7 @@ class Scores:
         counts = self.data.records.evaluate(scores.norm_counts, terms, np.append(edges[1:-1], np.inf))
         return self.releases.histogram(self.releases.due(planned), np.diff(counts, prepend=0))
 
-    def best_clip(self, law: Norms, planned: Planned, white: bool = False) -> Clip:
+    def best_clip(self, law: Norms, planned: Planned, terms: scores.Terms, white: bool = False) -> Clip:
         """The clip of a planned mean score; in `white` units, one record's sampling error is 1.
 
         A histogram that counts to less than a record hides nobody.
@@ -81,7 +81,7 @@ class Scores:
         sampling = 1 / math.sqrt(law.n_records)
         return law.best_clip(
             mean_noise(self.releases, planned),
-            self.tails.bias / math.sqrt(self.k),
+            self.tails.bias / math.sqrt(len(terms.matrix)),
             least_noise=insured * INSURED_NOISE * sampling,
             most_noise=MOST_NOISE * sampling if white else math.inf,
         )
