@@ -19,6 +19,9 @@ auto
     Squared error on a held-out fifth of a whole file of ``sparsity="auto"``, over that of five variables.
 simulated
     y = 1 + b'x + exp(.5 x1) (lognormal noise less its mean): errors of effects must fall with n, intervals must hold b.
+codes
+    A survey in which a share of the people has 98 children, which is a code: do intervals hold what OLS and Huber's
+    regression make of that?
 permuted
     Share of fits with a significant effect where responses are permuted, of chosen features and of whole files.
 refused
@@ -50,6 +53,7 @@ WIDTH_LIMITS, WIDTH_FROM = {1.0: 2.2, 3.0: 1.6}, 4_000
 INTERVALS_LIMIT, INTERVALS_FROM = 0.85, 5_000
 LEVEL_BAND, LEVEL_LIMIT = (0.9, 1.1), 0.9
 FORWARD_LIMIT, AUTO_LIMIT, PERMUTED_LIMIT = 1.25, 1.05, 0.05
+CODED = (0.005, 0.025, 0.1)
 FEW = 1_000
 WORKED = "MedExp"
 
@@ -197,6 +201,16 @@ def simulated(run):
             }
 
 
+def codes(run):
+    """Coverage where a code stands among the numbers of a feature."""
+    for estimand in run.estimands:
+        for epsilon in run.epsilons:
+            for n in run.sizes:
+                for share in CODED:
+                    row = {"records": n, "coded": share, "epsilon": epsilon, "estimand": estimand}
+                    yield row | covered(run.each(fits.codes, n, share, estimand, epsilon), *POOLED_LIMITS)
+
+
 def permuted(run):
     """Shares of fits that mark an effect."""
     for estimand in run.estimands:
@@ -239,6 +253,7 @@ PARTS = {
     "errors": errors,
     "auto": auto,
     "simulated": simulated,
+    "codes": codes,
     "permuted": permuted,
     "refused": refused,
     "worked": worked,

@@ -169,6 +169,19 @@ def simulated(n, epsilon, seed):
     }
 
 
+def codes(n, share, estimand, epsilon, seed):
+    """A survey: earnings by age, schooling, hours and children, of whom some people have 98, which is a code."""
+    rng = np.random.default_rng([2807, seed])
+    age, school, hours = rng.normal(40, 6, n), rng.normal(12, 2.5, n), rng.normal(1_200, 900, n).clip(0)
+    children = rng.poisson(2, n).astype(float)
+    skewed = rng.standard_t(3, n) * 6_000 + rng.exponential(4_000, n)
+    y = 8 * hours + 1_500 * school - 1_500 * children + 100 * age + skewed
+    children[rng.random(n) < share] = 98
+    X = np.column_stack([age, school, hours, children, rng.random(n) < 0.6])
+    ols = statsmodels_fit(X, y, estimand)
+    return against(fit(X, y, epsilon, estimand, seed), ols.coef, ols.error)
+
+
 def permuted(table, epsilon, estimand, as_file, sparsity, seed):
     """Whether a fit on permuted responses calls an effect significant; on the whole file, or on the chosen features."""
     rng = np.random.default_rng([2805, seed])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpsparse.inference.matrices import NoisyMatrix
-from dpsparse.inference.one_step import AboutMeans, OneStep, Whitening, power, score_root, shrunk_to_sphere
+from dpsparse.inference.one_step import AboutMeans, OneStep, Whitening, power, raised, score_root, shrunk_to_sphere
 from dpsparse.inference.tails import Clip, Norms
 
 N, K = 4_000, 3
@@ -49,6 +49,27 @@ def step_of(table, start, whitening, clip=NOWHERE, noise=0.0, rng=None):
 
 def least_squares(table):
     return np.linalg.lstsq(*table, rcond=None)[0]
+
+
+def test_a_code_among_the_numbers_of_a_column_lengthens_that_column_alone():
+    """Rows that rough moments of the bulk made white are white again along the column of the code."""
+    rng = np.random.default_rng(1)
+    bulk = np.column_stack([np.ones(N), rng.standard_normal((N, K - 1))])
+    bulk[:, 1] += 0.8 * bulk[:, 2]
+    coded = bulk.copy()
+    coded[: N // 40, 2] = 50.0
+    rough, noise = bulk.T @ bulk / N, 0.05
+    white = coded @ power(rough, -0.5)
+    lengthened = raised(rough, NoisyMatrix(white.T @ white / N, noise))
+    again = coded @ power(lengthened, -0.5)
+    np.testing.assert_allclose(np.linalg.eigvalsh(again.T @ again / N), 1, atol=3.5 * noise)
+    assert np.linalg.norm(again[0]) < np.linalg.norm(white[0]) / 5
+
+
+@pytest.mark.parametrize("values", [np.eye(K), np.diag([1.0, 0.4, 1.1]), -np.eye(K)])
+def test_noise_lengthens_no_column(values):
+    rough = np.diag([1.0, 4.0, 0.3])
+    np.testing.assert_allclose(raised(rough, NoisyMatrix(values, 0.1)), rough, atol=1e-12)
 
 
 @pytest.mark.parametrize("start", [[0.0, 0.0, 0.0], [2.0, -1.0, 3.0]])

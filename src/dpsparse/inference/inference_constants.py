@@ -161,6 +161,9 @@ TAIL_ROUNDS, TAIL_LEAST_SIZE = 3, 4
 
 # --- one step to a reference estimator
 
+# Rows that rough second moments make white are longer along a direction, by this many standard deviations of the noise
+# of their second moments. Set by `answers.py --part codes`; 2 of them do no better.
+FAR_ROW_DEVIATIONS = 3.0
 # The least eigenvalue of released second moments of rows, in units in which a typical row's is 1.
 LEAST_ROW_MOMENT = 0.05
 # The same in standard deviations of their noise. Of one that is smaller little is known: a step along it is too short,

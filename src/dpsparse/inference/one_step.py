@@ -135,6 +135,14 @@ def rough_moments(released: NoisyMatrix, shrinks: bool = False) -> NDArray[np.fl
     return usable_moments(released, np.sqrt(len(released.values)), shrinks)
 
 
+def raised(rough: NDArray[np.float64], released: NoisyMatrix) -> NDArray[np.float64]:
+    """Rough second moments, raised along directions in which rows that they make white are surely longer."""
+    values, vectors = np.linalg.eigh(released.values)
+    longer = np.where(values > 1 + c.FAR_ROW_DEVIATIONS * released.noise, values, 1.0)
+    root = power(rough, 0.5)
+    return np.asarray(root @ (vectors * longer) @ vectors.T @ root)
+
+
 def usable_moments(released: NoisyMatrix, deviations: float, shrinks: bool) -> NDArray[np.float64]:
     """Second moments of rows, with no eigenvalue below so many standard deviations of their noise.
 

@@ -71,6 +71,7 @@ PURPOSE = {
     "response range": "how far responses reach, for the limits of predictions and of residuals",
     "final residual scale": "how large the residuals are before the last step, where it cuts them",
     "rough row moments": "roughly how the selected features go together, to bring them to one scale",
+    "far row moments": "along which of them records lie far out, such as where 99 is a code",
     "row norms": "how far records lie from the centre in all selected features together, and where to cut that",
     "slope moments": "how a mean score reacts to the effects: the selected features, weighed by how unsure yes is",
     "rough slope moments": "roughly the same before the last steps, to bring the features to one scale",

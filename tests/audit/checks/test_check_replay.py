@@ -115,11 +115,13 @@ def test_every_release_of_a_step_comes_up_to_its_bound(name, adjacency):
     for release in ("row norms", "score norms", "white score norms", "mean score"):
         assert shares[release] > 0.99, release
     # Where residuals are clipped and long rows weigh less, no score is as long as the clip of all.
-    assert shares["first mean score"] > (0.8 if "typical" in name else 0.99)
+    assert shares["first mean score"] > (0.7 if "typical" in name else 0.99)
     # Second moments need two records at right angles to each other. Scores come near that where residuals differ in
     # sign and rows in direction; for rows within Huber's clip, both, no pair is made.
     assert shares["score moments"] > (0.8 if "typical" in name else 0.95)
     assert min(shares["rough row moments"], shares["row moments"]) > 0.5
+    # The clip of far rows lies beyond most rows of these tables.
+    assert shares["far row moments"] > 0.1
 
 
 # Steps to an estimator, the replays of "replay of reference steps", are above.

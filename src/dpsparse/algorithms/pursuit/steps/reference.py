@@ -28,7 +28,7 @@ from dpsparse.families.estimands import MEAN
 from dpsparse.inference.bounded_step import updated
 from dpsparse.inference.inference_constants import EXPONENTIAL_CURVE, NORMAL_MEDIAN
 from dpsparse.inference.matrices import NoisyMatrix
-from dpsparse.inference.one_step import AboutMeans, OneStep, Whitening, power, rough_moments, score_root
+from dpsparse.inference.one_step import AboutMeans, OneStep, Whitening, power, raised, rough_moments, score_root
 from dpsparse.inference.shrinkage import combined
 
 
@@ -41,11 +41,11 @@ class ReferenceStep:
     reliable: float = math.inf
 
     @cached_property
-    def of_rows(self) -> tuple[Planned, Planned, Planned]:
-        """Rough second moments of rows, the norms of rows that these make white, and second moments of those."""
-        prices = budget.ROUGH_ROW_MOMENTS, budget.ROW_NORMS, budget.ROW_MOMENTS
-        first, second, third = (planned_of(price, self.facts, self.most) for price in prices)
-        return first, second, third
+    def of_rows(self) -> tuple[Planned, Planned, Planned, Planned]:
+        """Rough second moments, far ones, the norms of rows that these make white, and second moments of those."""
+        prices = budget.ROUGH_ROW_MOMENTS, budget.FAR_ROW_MOMENTS, budget.ROW_NORMS, budget.ROW_MOMENTS
+        first, second, third, fourth = (planned_of(price, self.facts, self.most) for price in prices)
+        return first, second, third, fourth
 
     @cached_property
     def of_scores(self) -> tuple[Planned, Planned, Planned]:
@@ -82,7 +82,7 @@ class ReferenceStep:
         at = Scores(data, releases, state.center, start, columns, self._tau(state), tails=tails)
         rough = self._rough_moments(at)
         at, state, rough = without_absent(at, state, rough)
-        whitening, long_rows = self._whitening(at, rough_moments(rough, self.facts.rows.many))
+        whitening, long_rows = self._whitening(at, self._with_far_rows(at, rough_moments(rough, self.facts.rows.many)))
         # The first step goes by the rows that the second moments tell of, so that it does not go too far where a few
         # others decide. The last one sees all of them: it is short.
         variance, at, errors = self._first_step(replace(at, long_rows=long_rows), whitening, state)
@@ -119,8 +119,14 @@ class ReferenceStep:
         plain = at.terms("slope", np.eye(at.k))
         return at.second_moments(self.of_rows[0], plain, math.sqrt(c.ROUGH_ROWS * at.k))
 
+    def _with_far_rows(self, at: Scores, first: NDArray[np.float64]) -> NDArray[np.float64]:
+        planned = self.of_rows[1]
+        white = at.terms("slope", power(first, -0.5))
+        bound = max(c.FAR_NOISE / gram_noise(at.releases, planned, at.k), c.ROUGH_ROWS * at.k)
+        return raised(first, at.second_moments(planned, white, math.sqrt(bound)))
+
     def _whitening(self, at: Scores, first: NDArray[np.float64]) -> tuple[Whitening, LongRows]:
-        _, norms, moments = self.of_rows
+        *_, norms, moments = self.of_rows
         white = at.terms("slope", power(first, -0.5))
         squares = at.squared_norms(norms, white, at.k)
         clip = squares.best_clip(gram_noise(at.releases, moments, at.k) * math.sqrt(at.k), c.ROW_BIAS)
@@ -161,9 +167,9 @@ class CurvedReferenceStep(ReferenceStep):
 
     def planned(self) -> tuple[Planned, ...]:
         """The releases of this step."""
-        rough, *of_rows = self.of_rows
+        rough, far, *of_rows = self.of_rows
         norms, moments, first = self.of_scores
-        return rough, norms, first, *of_rows, moments, *self.of_white_scores
+        return rough, far, norms, first, *of_rows, moments, *self.of_white_scores
 
     def run(self, data: Data, releases: Releases, state: State) -> State:
         """Make them, and step twice."""
@@ -172,7 +178,7 @@ class CurvedReferenceStep(ReferenceStep):
         at = Scores(data, releases, state.center, before, columns, math.inf, tails=tails)
         rough = self._rough_moments(at)
         at, state, rough = without_absent(at, state, rough)
-        first = rough_moments(rough)
+        first = self._with_far_rows(at, rough_moments(rough))
         turn = power(first, -0.5)
         norms, moments, score = self.of_scores
         rows = at.terms("score", turn)
