@@ -26,7 +26,7 @@ def _are_amounts(facts: PublicFacts) -> bool:
 
 
 def _are_selected(facts: PublicFacts) -> bool:
-    return not _are_ratios(facts) and facts.n_candidates > facts.sparsity
+    return not _are_ratios(facts) and facts.fit_intercept and facts.n_candidates > facts.sparsity
 
 
 # The share of rho that a pursuit has where a step follows it: where features are selected, and where all are taken. A
@@ -48,7 +48,7 @@ def pursuit_share(facts: PublicFacts) -> float:
         return counts_budget.pursuit_share(facts)
     if not decisions.reaches_reference(facts):
         return 1.0
-    if _are_selected(facts):
+    if facts.n_candidates > facts.sparsity:
         if _clips_residuals(facts) or facts.rows.many:
             return TYPICAL_PURSUIT_SELECTS
         return max(PURSUIT_SELECTS, TYPICAL_PURSUIT_SELECTS * min(1.0, math.sqrt(EASY_FROM / facts.size)))
@@ -81,7 +81,7 @@ MEAN_SCORE = Price(
         Case("typical effects", _clips_residuals, Fixed(0.64)),
         Case("amounts, whose level is released apart", _are_amounts, Fixed(0.67)),
         Case("ratios of means", _are_ratios, Fixed(0.49)),
-        Case("effects on the mean, of selected features", _are_selected, Fixed(0.45)),
+        Case("effects on the mean of selected features, with an intercept", _are_selected, Fixed(0.45)),
         Case("effects on the mean", always, Fixed(0.51)),
     ),
     "The step itself: all precision comes from here.",
