@@ -51,7 +51,7 @@ from dpsparse.privacy.accounting.meter import Commitment, Meter
 
 WHETHER, HOW_MUCH, LEVEL = "whether", "how much", "level"
 # What each has of the budget. The level of costs rests on few records: with .29 of it and half of that for the mean
-# response, mean predictions were off by more than a tenth in one fit of four where the tail is longest. A tenth less
+# response, mean predictions were off by more than a tenth in one fit of five where the tail is longest. A tenth less
 # for both parts makes intervals a twentieth wider. Set by `two_part.py`.
 SHARES = {WHETHER: 0.3, HOW_MUCH: 0.34, LEVEL: 0.36}
 # Shares of what these releases may cost. The mean response is what predictions rest on. Set by `two_part.py`.
