@@ -13,7 +13,16 @@ from dpsparse import OnDisk
 from dpsparse.data.as_table import as_table
 from dpsparse.engine.config import configured
 from dpsparse.engine.queries import Column, Records
-from dpsparse.engine.two_part_sums import BELOW, BESIDE, MEANS_NORM, Lines, amount_counts, amount_sums, mean_sums
+from dpsparse.engine.two_part_sums import (
+    BELOW,
+    BESIDE,
+    MEANS_NORM,
+    Lines,
+    amount_counts,
+    amount_sums,
+    mean_sums,
+    prediction_sums,
+)
 from dpsparse.engine.vector_sums import VECTOR_LEVELS
 
 HOSTILE = [0.0, -0.0, 1.0, -1.0, 700.0, 5e-324, 1e160, 1e308, -1e308, np.inf, -np.inf, np.nan]
@@ -53,6 +62,8 @@ def test_sums_are_those_of_plain_numpy():
     shares = found / np.array([1, *[BESIDE] * 4]) + 0.5
     shares[1:3] = shares[1:3] * (1 + BELOW) - BELOW
     np.testing.assert_allclose(shares, expected, atol=3e-4)
+    (found,) = prediction_sums(records(y, X), LINES, 90.0) / VECTOR_LEVELS / 2 / there.sum()
+    assert found + 0.5 == pytest.approx(expected[0], abs=3e-4)
     clipped = np.minimum(y_there, 300)
     (found,) = amount_sums(records(y, X), 300.0, 150.0, 0.8) / VECTOR_LEVELS / 2 / there.sum()
     most = 300 + 0.8 * 150
@@ -68,13 +79,16 @@ def test_sums_are_those_of_plain_numpy():
 def test_no_record_exceeds_its_bounds_and_a_blank_one_adds_nothing(y, cells, rise):
     one = records([y], cells[None])
     vector, (amount,) = mean_sums(one, LINES, *BOUNDS), amount_sums(one, 300.0, 150.0, rise)
+    (prediction,) = prediction_sums(one, LINES, 90.0)
     assert (vector.astype(float) ** 2).sum() <= VECTOR_LEVELS**2
     assert abs(amount) <= VECTOR_LEVELS
+    assert abs(prediction) <= VECTOR_LEVELS
     counts = amount_counts(one, THRESHOLDS)
     assert np.diff(counts, prepend=0).sum() in (0, 1)
     if np.isnan(y):
         assert not vector.any()
         assert not amount
+        assert not prediction
         assert not counts.any()
 
 
@@ -95,6 +109,7 @@ def test_every_engine_has_the_same_bits(dtype, tmp_path):
                 session.add(feature)
                 session.rescale(center, 1.0)
             sums = [session.evaluate(mean_sums, LINES, *BOUNDS), session.evaluate(amount_sums, 300.0, 150.0, 0.8)]
+            sums.append(session.evaluate(prediction_sums, LINES, 90.0))
             found.append(np.concatenate([*sums, session.evaluate(amount_counts, THRESHOLDS)]).tolist())
             session.close()
     assert all(each == found[0] for each in found)

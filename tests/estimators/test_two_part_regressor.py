@@ -185,7 +185,7 @@ def test_units_of_the_response_in_bounds_are_refused(tmp_path):
 
 def test_records_held_out_have_the_whole_of_epsilon():
     X, y = table(2_000)
-    model = PrivateSparseTwoPartRegressor(sparsity=2, epsilon=2.0, random_state=0, **STANDARDIZED)
+    model = PrivateSparseTwoPartRegressor(sparsity=2, epsilon=2.0, random_state=3, **STANDARDIZED)
     fitted, evaluation = fit_and_evaluate(model, X, y)
     assert fitted.privacy_.epsilon <= 2.0
     assert evaluation.constant_name == "mean"

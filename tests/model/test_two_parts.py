@@ -9,7 +9,7 @@ import pytest
 from scipy.special import expit
 
 from dpsparse import PrivateSparseTwoPartRegressor, compare_models, load_model, save_model
-from dpsparse.algorithms.overall_level import ERROR_GROWTH, GROWTH_DOUBT, Level
+from dpsparse.algorithms.overall_level import ERROR_GROWTH, GROWTH_DOUBT, OFF_ONCE_SET, Level
 from dpsparse.estimators._two_part_fit import two_part_model
 from dpsparse.model.effect import Effect, Verdict
 from dpsparse.model.two_parts import TILT, TwoParts, at_level
@@ -73,6 +73,41 @@ def test_effects_grow_where_predictions_are_too_small_alone(prediction, growth):
     assert level.growth == growth
     assert (level.growth_error > 0) == (growth > 1)
     assert level.growth * prediction + level.offset * level.share == pytest.approx(level.mean)
+
+
+def test_a_second_offset_makes_up_for_what_is_predicted_then():
+    noise = 0.5
+    off = math.hypot(LEVEL.growth * LEVEL.prediction_noise, OFF_ONCE_SET * LEVEL.mean) ** 2
+    again = LEVEL.set_by(LEVEL.mean + 2, noise)
+    assert (again.offset - LEVEL.offset) * LEVEL.share == pytest.approx(-2 * off / (off + noise**2))
+    assert again.moved(50.0) == pytest.approx(LEVEL.growth * 50 + again.offset)
+    # Effects on the overall mean are those of the mean response, whatever is predicted.
+    assert (again.mean, again.mean_slope, again.growth) == (LEVEL.mean, LEVEL.mean_slope, LEVEL.growth)
+    assert abs(LEVEL.set_by(LEVEL.mean + 2, 1e6).second_offset) < 1e-4
+    nothing = replace(LEVEL, clipped_mean=0.0, mean_noise=0.0, prediction=0.0, prediction_noise=0.0)
+    assert nothing.set_by(0.0, 0.0).second_offset == 0
+
+
+@pytest.mark.filterwarnings("ignore:epsilon=")
+def test_predictions_have_the_level_where_many_amounts_are_predicted_as_0():
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((20_000, 2))
+    cost = np.where(rng.random(20_000) < 0.5, np.exp(1.5 * X[:, 0]) * rng.exponential(100.0, 20_000), 0.0)
+    options = {"sparsity": 2, "epsilon": 100.0, "feature_center": 0, "feature_scale": 1, "random_state": 0}
+    model = PrivateSparseTwoPartRegressor(**options).fit(X, cost)
+    predicted, level = model.predict(X), model.released_.parts.level
+    assert (predicted == 0).mean() > 0.15
+    assert level.second_offset < 0
+    assert predicted.mean() == pytest.approx(level.mean, rel=0.03)
+
+
+def test_a_file_of_an_earlier_version_has_no_second_offset(fitted, tmp_path):
+    path = tmp_path / "model.json"
+    save_model(fitted[0], path)
+    content = json.loads(path.read_text())
+    del content["parts"]["level"]["second_offset"]
+    path.write_text(json.dumps(content))
+    assert load_model(path).parts.level == replace(fitted[0].released_.parts.level, second_offset=0.0)
 
 
 def test_the_error_of_the_growth_is_no_more_than_the_growth():

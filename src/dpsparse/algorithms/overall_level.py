@@ -7,9 +7,11 @@ in order of time:
 2. *Mean response*. The mean of y, clipped there.
 3. *Means*. Those of five numbers: p mu as it predicts; p (1 - p) mu and p mu, both of effects that are not shrunk;
    whether y is above 0; and p (1 - p).
+4. *Mean prediction*. That of p max(mu, 0) once mu has been moved.
 
 The level: mu is moved by an offset, so that the mean of p mu is the mean response. Responses lie on one side of 0, so
-their clipped mean has half the sensitivity that errors of predictions have.
+their clipped mean has half the sensitivity that errors of predictions have. What then is predicted differs by the noise
+of the means, which has grown with mu, and because nothing below 0 is predicted: a second offset makes up for that.
 
 Growth: what clips of residuals leave out of amounts makes mu too small, by the mean response over the mean of p mu, R.
 It makes effects on mu too small as well, where errors are in proportion to mu, as those of costs are. Of y = mu e with
@@ -33,32 +35,46 @@ from scipy.special import expit, logit, ndtri
 from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.releases import Planned, Releases, mean_noise
 from dpsparse.engine.protocols import Rows, Session
-from dpsparse.engine.two_part_sums import BELOW, BESIDE, MEANS_NORM, Lines, amount_counts, amount_sums, mean_sums
+from dpsparse.engine.two_part_sums import (
+    BELOW,
+    BESIDE,
+    MEANS_NORM,
+    Lines,
+    amount_counts,
+    amount_sums,
+    mean_sums,
+    prediction_sums,
+)
 from dpsparse.inference.inference_constants import TYPICAL_TAIL_INDEX
-from dpsparse.inference.tails import Clip, Norms
+from dpsparse.inference.tails import OCTAVES, Clip, Norms
 from dpsparse.privacy.accounting.meter import Commitment, Meter
 
 WHETHER, HOW_MUCH, LEVEL = "whether", "how much", "level"
-# What each has of the budget. A tenth more or less for one of the parts changes neither squared errors nor widths of
-# intervals by more than chance does; a third less for the level makes it an eighth worse. Set by `two_part.py`.
-SHARES = {WHETHER: 0.33, HOW_MUCH: 0.38, LEVEL: 0.29}
+# What each has of the budget. The level of costs rests on few records: with .29 of it and half of that for the mean
+# response, mean predictions were off by more than a tenth in one fit of five where the tail is longest. A tenth less
+# for both parts makes intervals a twentieth wider. Set by `two_part.py`.
+SHARES = {WHETHER: 0.3, HOW_MUCH: 0.34, LEVEL: 0.36}
 # Shares of what these releases may cost. The mean response is what predictions rest on. Set by `two_part.py`.
-AMOUNT_SIZES = Planned("amount sizes", 0.25, numbers=c.MOST_BINS)
-MEAN_RESPONSE = Planned("mean response", 0.5)
-MEANS = Planned("means", 0.25, numbers=5)
-PLANNED = (AMOUNT_SIZES, MEAN_RESPONSE, MEANS)
+AMOUNT_SIZES = Planned("amount sizes", 0.15, numbers=c.MOST_BINS)
+MEAN_RESPONSE = Planned("mean response", 0.65)
+MEANS = Planned("means", 0.12, numbers=5)
+MEAN_PREDICTION = Planned("mean prediction", 0.08)
+PLANNED = (AMOUNT_SIZES, MEAN_RESPONSE, MEANS, MEAN_PREDICTION)
 # The largest share of records that may lie beyond the bounds of p mu, however large the noise is.
 MOST_BEYOND = 0.05
 # Responses are clipped no further in than at this many mean amounts, however few the histogram shows beyond. Amounts
 # lump at round numbers, of which the last ones may not be seen for the noise: 15 % of gifts to charity lie there. At
 # n = 5,000 and epsilon 1 it costs noise of a thirtieth of the mean. Set by `two_part.py`.
 LEAST_BOUND = 5.0
-# How much what a clip of responses leaves out counts against noise where the clip is chosen. Half of it: the rise makes
-# up for most. Set by `two_part.py`.
-BIAS = 0.5
+# How much what a clip of responses leaves out counts against noise where the clip is chosen. A third of it: the rise
+# makes up for most. Set by `two_part.py`.
+BIAS = 0.35
 # By how much, as a share of it, the mean prediction of both parts is off before it is set: a third of it and more is
 # missing where amounts have long tails. Set by `two_part.py`.
 TYPICALLY_OFF = 0.4
+# The same once it is set, beside the noise of the means: where predictions below 0 are taken for 0. Set by
+# `two_part.py`.
+OFF_ONCE_SET = 0.1
 # The most that mean predictions may be too small by for effects to grow with them; more is not the tail's doing.
 MOST_MISSING = 2.0
 # What errors of effects grow by, as a power of what effects do: noise grows as these, and the allowance for what clips
@@ -114,6 +130,17 @@ class Parts:
         even = min(p, 0.5)
         return even * (1 - even) * amount, p * amount
 
+    def moved(self, level: "Level") -> "Parts":
+        """The same at a level, as predictions are made: nothing below 0."""
+        growth, low, high = level.growth, level.moved(self.low), level.moved(self.high)
+        amounts = replace(
+            self.amounts,
+            effects=tuple(growth * effect for effect in self.amounts.effects),
+            constant=level.moved(self.amounts.constant),
+            spread=growth * self.amounts.spread,
+        )
+        return replace(self, amounts=amounts, low=max(low, 0.0), high=max(high, 0.0))
+
     @property
     def lines(self) -> Lines:
         """Both as an engine needs them: columns are the constant, and then the features of each part in turn."""
@@ -146,6 +173,8 @@ class Level:
         The number of responses, as far as it is known.
     low, high : float
         The range of mu as it predicts, before it grows.
+    second_offset : float
+        What is added to mu beside the first one, from the mean of p mu as it then predicts.
     """
 
     clipped_mean: float
@@ -162,6 +191,7 @@ class Level:
     n_records: float
     low: float
     high: float
+    second_offset: float = 0.0
 
     @property
     def unshrunk_noise(self) -> float:
@@ -203,7 +233,21 @@ class Level:
     @property
     def offset(self) -> float:
         """What is added to mu, once it has grown, so that the mean of p mu is the mean response."""
-        return (self.mean - self.growth * self.prediction) / max(self.share, LEAST_SHARE)
+        return self._per_amount(self.mean - self.growth * self.prediction) + self.second_offset
+
+    def moved(self, amount: float) -> float:
+        """Where mu is predicted, once it has grown and moved."""
+        return self.growth * amount + self.offset
+
+    def set_by(self, prediction: float, noise: float) -> "Level":
+        """The same with the offset that a mean prediction asks for, less of it the noisier this is."""
+        off = math.hypot(self.growth * self.prediction_noise, OFF_ONCE_SET * self.mean) ** 2
+        weight = off / (off + noise**2) if off > 0 else 0.0
+        return replace(self, second_offset=self._per_amount(weight * (self.mean - prediction)))
+
+    def _per_amount(self, difference: float) -> float:
+        """What mu must move by for the mean of p mu to move by a difference."""
+        return difference / max(self.share, LEAST_SHARE)
 
     @property
     def mean_slope(self) -> float:
@@ -255,10 +299,10 @@ def release_level(rows: Rows, meter: Meter, commitment: Commitment, parts: Parts
 
 @np.errstate(all="ignore")
 def _released(session: Session, releases: Releases, parts: Parts) -> Level:
-    edges = parts.mean_amount * c.NORM_BINS
+    edges = parts.mean_amount * c.OCTAVES
     counts = session.evaluate(amount_counts, np.append(edges[1:-1], np.inf))
     counted, noise = releases.histogram(releases.due(AMOUNT_SIZES), np.diff(counts, prepend=0))
-    law = Norms.of(edges, counted, noise, releases.n_responses)
+    law = Norms.of(edges, counted, noise, releases.n_responses, bins=OCTAVES)
     parts = parts.at_scale(_mean_amount(law, parts))
     clip = _clip(law, releases, parts)
     sums = session.evaluate(amount_sums, clip.bound, clip.start, clip.rise)
@@ -269,7 +313,17 @@ def _released(session: Session, releases: Releases, parts: Parts) -> Level:
     released = _share(mean) * clip.most
     spread = math.sqrt(max(law.mean(clip.of(law.values) ** 2) - released**2, 0.0))
     known = {"clipped_mean": released, "mean_noise": noise_of_mean * clip.most, "spread": spread}
-    return _level(means, noise, bounds, **known, n_records=releases.n_responses, low=parts.low, high=parts.high)
+    known |= {"n_records": releases.n_responses, "low": parts.low, "high": parts.high}
+    return _predicting(session, releases, parts, _level(means, noise, bounds, **known))
+
+
+def _predicting(session: Session, releases: Releases, parts: Parts, level: Level) -> Level:
+    """The level with its second offset."""
+    moved = parts.moved(level)
+    _, bound = moved.bounds(mean_noise(releases, MEAN_PREDICTION) / 2)
+    sums = session.evaluate(prediction_sums, moved.lines, bound)
+    (mean,), noise = releases.mean(releases.due(MEAN_PREDICTION), sums, 0.5)
+    return level.set_by(_share(mean) * bound, noise * bound)
 
 
 def _mean_amount(law: Norms, parts: Parts) -> float:

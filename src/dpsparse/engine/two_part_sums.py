@@ -91,6 +91,13 @@ def amount_sums(records: Records, bound: float, start: float, rise: float) -> ND
         return bounded_sums(records, [share - 0.5], 0.5)
 
 
+def prediction_sums(records: Records, lines: Lines, bound: float) -> NDArray[np.int64]:
+    """The sum of p mu as it predicts, clipped to [0, `bound`], as a share of that less 1/2."""
+    with np.errstate(all="ignore"):
+        p, predicted, _ = lines.of(records)
+        return bounded_sums(records, [quotient((p * predicted).clip(0.0, bound), bound) - 0.5], 0.5)
+
+
 def mean_sums(records: Records, lines: Lines, slope_bound: float, mean_bound: float) -> NDArray[np.int64]:
     """Sums of five numbers of a record, of norm <= `MEANS_NORM`.
 

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 # What a part does not say again: it is that of the whole.
 OF_THE_WHOLE = ("format", "version", "made_by", "features", "privacy", "context", "formula", "parts")
 # Numbers of the level that may be below 0.
-_SIGNED = ("slope", "unshrunk")
+_SIGNED = ("slope", "unshrunk", "second_offset")
+# What files of earlier versions lack, and its value there.
+_LATER = {"second_offset": 0.0}
 
 
 def parts_dict(parts: TwoParts, as_dict: "Callable[[LinearModel], dict[str, Any]]") -> dict[str, Any]:
@@ -39,7 +41,10 @@ def read_parts(found: Fields | None, read: "Callable[[Fields], LinearModel]") ->
 
 def _level(found: Fields) -> Level:
     names = [each.name for each in fields(Level)]
-    numbers = {name: found.number(name, **({} if name in _SIGNED else {"least": 0})) for name in names}
+    known = {name: {"default": value} for name, value in _LATER.items()}
+    numbers = {
+        name: found.number(name, **known.get(name, {}), **({} if name in _SIGNED else {"least": 0})) for name in names
+    }
     found.finish()
     if numbers["share"] > 1 or not numbers["n_records"]:
         raise FileError(f"{found.where}: 'share' must not be above 1, and 'n_records' be above 0")

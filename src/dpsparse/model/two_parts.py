@@ -127,10 +127,7 @@ def _error(effect: Effect) -> float:
 
 def at_level(how_much: "LinearModel", level: Level) -> "LinearModel":
     """A model of amounts whose effects have grown, with the offset of the level."""
-
-    def moved(amount: float) -> float:
-        return level.growth * amount + level.offset
-
+    moved = level.moved
     return replace(
         how_much,
         effects=tuple(_grown(effect, level) for effect in how_much.effects),

@@ -48,9 +48,10 @@ record. A record without an amount is null in the second reading, and none is le
 changed record changes at most one record of each reading, from or to a null one too. That the share of such records is
 not public does no harm: f(z) - f(w) is bounded as above where either is 0. Of both parts together
 (`engine.two_part_sums`) are released a histogram of amounts, each in one bin or in none (`histograms`); the mean of
-responses, clipped to [0, M], over M and less 1/2, and a vector of five numbers, one clipped to [-1/2, 1/2] and four to
-[-1/4, 1/4], with norms of at most 1/2 and of sqrt(1/4 + 4/16) = sqrt(1/2) (`bounded_norm_sum`). M and the clips are
-releases or functions of them. p and mu may be any numbers: no proof rests on them.
+responses, clipped to [0, M], over M and less 1/2; a vector of five numbers, one clipped to [-1/2, 1/2] and four to
+[-1/4, 1/4]; and the mean of p mu, clipped to [0, T], over T and less 1/2: with norms of at most 1/2, sqrt(1/4 + 4/16) =
+sqrt(1/2) and 1/2 (`bounded_norm_sum`). M, T and the clips are releases or functions of them. p and mu may be any
+numbers: no proof rests on them.
 
 Pairs. Some sums are over differences of pairs of records: record i less record n - 1 - i, by position, for i below
 n // 2 (`Rows.differences`). Positions do not depend on values, so a record lies in at most one pair; the middle one of

@@ -70,6 +70,19 @@ TWO_PART = (
         },
     ),
     Bug(
+        "mean predictions that are not clipped",
+        CHECK,
+        {
+            "engine.two_part_sums:prediction_sums": [
+                (
+                    "return bounded_sums(records, [quotient((p * predicted).clip(0.0, bound), bound) - 0.5], 0.5)",
+                    "share = np.nan_to_num(quotient(p * predicted, bound) * ~np.isnan(records.y), posinf=1e9)\n"
+                    "        return np.array([(share * 2**21).sum()]).clip(-(2**60), 2**60).astype(np.int64)",
+                ),
+            ]
+        },
+    ),
+    Bug(
         "the bound of responses from the largest one",
         CHECK,
         {
