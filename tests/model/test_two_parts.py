@@ -20,7 +20,7 @@ from dpsparse.schema import FileError
 LEVEL = Level(
     clipped_mean=40.0, mean_noise=0.8, spread=100.0, prediction=36.0, prediction_noise=0.2, unshrunk=38.0,
     share=0.3, share_noise=0.004, slope=20.0, slope_noise=0.3, variance=0.2, n_records=10_000.0,
-    low=0.0, high=600.0,
+    range=(0.0, 600.0),
 )  # fmt: skip
 
 

@@ -171,8 +171,8 @@ class Level:
         The mean of p (1 - p); it has the noise of the share.
     n_records : float
         The number of responses, as far as it is known.
-    low, high : float
-        The range of mu as it predicts, before it grows.
+    range : tuple of float
+        That of mu as it predicts, before it grows.
     second_offset : float
         What is added to mu beside the first one, from the mean of p mu as it then predicts.
     """
@@ -189,8 +189,7 @@ class Level:
     slope_noise: float
     variance: float
     n_records: float
-    low: float
-    high: float
+    range: tuple[float, float]
     second_offset: float = 0.0
 
     @property
@@ -313,8 +312,8 @@ def _released(session: Session, releases: Releases, parts: Parts) -> Level:
     released = _share(mean) * clip.most
     spread = math.sqrt(max(law.mean(clip.of(law.values) ** 2) - released**2, 0.0))
     known = {"clipped_mean": released, "mean_noise": noise_of_mean * clip.most, "spread": spread}
-    known |= {"n_records": releases.n_responses, "low": parts.low, "high": parts.high}
-    return _predicting(session, releases, parts, _level(means, noise, bounds, **known))
+    known |= {"n_records": releases.n_responses}
+    return _predicting(session, releases, parts, _level(means, noise, bounds, (parts.low, parts.high), **known))
 
 
 def _predicting(session: Session, releases: Releases, parts: Parts, level: Level) -> Level:
@@ -346,7 +345,13 @@ def _share(centred: float) -> float:
     return float(np.clip(centred + 0.5, 0.0, 1.0))
 
 
-def _level(means: NDArray[np.float64], noise: float, bounds: tuple[float, float], **known: float) -> Level:
+def _level(
+    means: NDArray[np.float64],
+    noise: float,
+    bounds: tuple[float, float],
+    of_amounts: tuple[float, float],
+    **known: float,
+) -> Level:
     (prediction, *beside), (slope_bound, mean_bound) = means, bounds
     slope, unshrunk, share, variance = (float(each) / BESIDE for each in beside)
     noise_beside = noise / BESIDE
@@ -359,6 +364,7 @@ def _level(means: NDArray[np.float64], noise: float, bounds: tuple[float, float]
         slope=_signed(slope) * slope_bound,
         slope_noise=noise_beside * (1 + BELOW) * slope_bound,
         variance=_share(variance) / 4,
+        range=of_amounts,
         **known,
     )
 

@@ -25,7 +25,9 @@ def parts_dict(parts: TwoParts, as_dict: "Callable[[LinearModel], dict[str, Any]
     own = {
         name: {key: value for key, value in each.items() if key not in OF_THE_WHOLE} for name, each in models.items()
     }
-    return {**own, "level": asdict(parts.level)}
+    level = asdict(parts.level)
+    low, high = level.pop("range")
+    return {**own, "level": level | {"low": low, "high": high}}
 
 
 def read_parts(found: Fields | None, read: "Callable[[Fields], LinearModel]") -> TwoParts | None:
@@ -40,12 +42,13 @@ def read_parts(found: Fields | None, read: "Callable[[Fields], LinearModel]") ->
 
 
 def _level(found: Fields) -> Level:
-    names = [each.name for each in fields(Level)]
+    names = [each.name for each in fields(Level) if each.name != "range"]
     known = {name: {"default": value} for name, value in _LATER.items()}
     numbers = {
         name: found.number(name, **known.get(name, {}), **({} if name in _SIGNED else {"least": 0})) for name in names
     }
+    reach = found.number("low", least=0), found.number("high", least=0)
     found.finish()
     if numbers["share"] > 1 or not numbers["n_records"]:
         raise FileError(f"{found.where}: 'share' must not be above 1, and 'n_records' be above 0")
-    return Level(**numbers)
+    return Level(range=reach, **numbers)

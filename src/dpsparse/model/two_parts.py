@@ -134,7 +134,7 @@ def at_level(how_much: "LinearModel", level: Level) -> "LinearModel":
         intercept=moved(how_much.intercept),
         constant=moved(how_much.constant_prediction),
         noise_floor=how_much.noise_floor and level.error_growth * how_much.noise_floor,
-        prediction_range=(moved(level.low), moved(level.high)),
+        prediction_range=(moved(level.range[0]), moved(level.range[1])),
         median_shift=None,
     )
 
