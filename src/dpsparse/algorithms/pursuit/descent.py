@@ -6,7 +6,8 @@ long. So features that go together are found in few steps, and the others as far
 is what early stopping does. No step may move the effects by more than a little by noise alone.
 
 The effects of the second half of the steps are averaged. Their gradients are averaged too: near the root a gradient is
-linear, so the average is the gradient at the average, with less noise.
+linear, so the average is the gradient at the average, with less noise. Where it is clearly more than noise the steps
+stopped too early: effects move on then (`Descent.further`).
 """
 
 import math
@@ -15,8 +16,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsparse.algorithms.pursuit.pursuit_constants import LEAST_EIGENVALUE_OF_STEPS, MOST_NOISE, RATE
+from dpsparse.algorithms.pursuit.pursuit_constants import (
+    LEAST_EIGENVALUE_FURTHER,
+    LEAST_EIGENVALUE_OF_STEPS,
+    MOST_NOISE,
+    NATS_FURTHER,
+    RATE,
+    VARIANCES_FURTHER,
+)
 from dpsparse.inference.matrices import NoisyMatrix
+from dpsparse.inference.one_step import shrunk_to_sphere
 
 
 @dataclass(frozen=True)
@@ -26,6 +35,7 @@ class Descent:
     `noise` is the standard deviation of the last gradient's entries.
     """
 
+    moments: NoisyMatrix
     eigenvalues: NDArray[np.float64]
     vectors: NDArray[np.float64]
     effects: NDArray[np.float64] | float = 0.0
@@ -39,7 +49,7 @@ class Descent:
         values, vectors = np.linalg.eigh(moments.values)
         # The largest eigenvalue of a symmetric matrix of noise.
         hidden = moments.noise * math.sqrt(2 * len(values))
-        return cls(np.maximum(values, max(hidden, LEAST_EIGENVALUE_OF_STEPS * float(np.mean(gain)))), vectors)
+        return cls(moments, np.maximum(values, max(hidden, LEAST_EIGENVALUE_OF_STEPS * float(np.mean(gain)))), vectors)
 
     def averaging_from_here(self) -> "Descent":
         """Forget the effects and gradients so far, of which averages are made."""
@@ -73,3 +83,25 @@ class Descent:
         """The averages of the effects and of their gradients, and the noise of the latter."""
         effects, gradients = np.asarray(self.effects / self.count), np.asarray(self.gradients / self.count)
         return effects, gradients, self.noise / math.sqrt(self.count)
+
+    def further(self, gradient: NDArray[np.float64], noise: float, slope: float) -> NDArray[np.float64]:
+        """How far effects move on from where a gradient, with noise of this standard deviation, was taken.
+
+        What they lack has a normal prior of one variance for all effects, that under which the gradient is most likely
+        (type-II maximum likelihood); 0 where noise explains it about as well. `slope` is the mean slope of the score.
+        Second moments are pulled toward a sphere by their noise: their least eigenvalues are not as small as they seem.
+        """
+        values, vectors = np.linalg.eigh(shrunk_to_sphere(self.moments))
+        mean = float(np.mean(values))
+        if not mean > 0:
+            return np.zeros_like(gradient)
+        steep = np.maximum(values, LEAST_EIGENVALUE_FURTHER * mean)
+        # In units of the noise, so that no square overflows.
+        seen = vectors.T @ gradient / noise
+        signals = np.outer(np.append(0.0, VARIANCES_FURTHER), (steep / np.max(steep)) ** 2)
+        likely = -np.sum(np.log1p(signals) + seen**2 / (1 + signals), axis=1) / 2
+        best = int(np.argmax(likely))
+        if likely[best] < likely[0] + NATS_FURTHER:
+            return np.zeros_like(gradient)
+        signal = signals[best]
+        return np.asarray(vectors @ (signal / (1 + signal) * seen * (noise / (slope * steep))))

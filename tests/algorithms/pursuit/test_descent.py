@@ -1,0 +1,44 @@
+"""Do effects move on where steps stopped too early, and stay where their gradient is noise?"""
+
+import numpy as np
+import pytest
+
+from dpsparse.algorithms.pursuit.descent import Descent
+from dpsparse.inference.matrices import NoisyMatrix
+
+SIZE, NOISE, SLOPE = 40, 0.01, 0.5
+
+
+def descent(noise=1e-6, scale=1.0):
+    return Descent.of(NoisyMatrix(scale * np.eye(SIZE), noise), np.ones(SIZE))
+
+
+def test_effects_stay_where_a_gradient_is_noise():
+    rng = np.random.default_rng(0)
+    moved = [descent().further(NOISE * rng.standard_normal(SIZE), NOISE, SLOPE).any() for _ in range(100)]
+    assert np.mean(moved) < 0.05
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-200, 1e200])
+def test_effects_move_as_far_as_a_gradient_tells(unit):
+    """What they lack has the variance that the gradient shows, and errors of noise are left out of the move."""
+    rng = np.random.default_rng(1)
+    lacking, errors = 0.05 * rng.standard_normal(SIZE), NOISE * rng.standard_normal(SIZE)
+    moved = descent().further(unit * (SLOPE * lacking + errors), unit * NOISE, SLOPE) / unit
+    kept = 0.05**2 / (0.05**2 + (NOISE / SLOPE) ** 2)
+    np.testing.assert_allclose(moved, kept * (lacking + errors / SLOPE), rtol=0.1)
+    assert np.linalg.norm(moved - lacking) < 0.5 * np.linalg.norm(lacking)
+
+
+def test_without_second_moments_effects_stay():
+    assert not descent(scale=-1.0).further(np.ones(SIZE), NOISE, SLOPE).any()
+
+
+def test_second_moments_that_are_noise_count_as_those_of_a_sphere():
+    """Along a direction whose released eigenvalue is small by noise alone a move is not far."""
+    rng = np.random.default_rng(2)
+    noisy = rng.standard_normal((SIZE, SIZE)) * 0.3
+    released = NoisyMatrix(np.eye(SIZE) + (noisy + noisy.T) / 2, 0.3)
+    gradient = 0.1 * rng.standard_normal(SIZE)
+    moved = Descent.of(released, np.ones(SIZE)).further(gradient, NOISE, SLOPE)
+    assert np.linalg.norm(moved) < 1.5 * np.linalg.norm(gradient / SLOPE)
