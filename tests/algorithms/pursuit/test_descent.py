@@ -30,8 +30,10 @@ def test_effects_move_as_far_as_a_gradient_tells(unit):
     assert np.linalg.norm(moved - lacking) < 0.5 * np.linalg.norm(lacking)
 
 
-def test_without_second_moments_effects_stay():
-    assert not descent(scale=-1.0).further(np.ones(SIZE), NOISE, SLOPE).any()
+def test_a_move_is_no_longer_for_second_moments_that_noise_made_small():
+    gradient = NOISE * np.arange(SIZE)
+    far, there = (descent(scale=scale).further(gradient, NOISE, SLOPE) for scale in (1.0, -1.0))
+    np.testing.assert_allclose(there, far)
 
 
 def test_second_moments_that_are_noise_count_as_those_of_a_sphere():

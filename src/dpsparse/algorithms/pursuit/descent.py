@@ -32,10 +32,12 @@ from dpsparse.inference.one_step import shrunk_to_sphere
 class Descent:
     """Preconditioned gradient steps for a constant and all features, and what is averaged of them so far.
 
+    `moments` are the released second moments, `expected` is what their diagonal is expected to be on average.
     `noise` is the standard deviation of the last gradient's entries.
     """
 
     moments: NoisyMatrix
+    expected: float
     eigenvalues: NDArray[np.float64]
     vectors: NDArray[np.float64]
     effects: NDArray[np.float64] | float = 0.0
@@ -49,7 +51,9 @@ class Descent:
         values, vectors = np.linalg.eigh(moments.values)
         # The largest eigenvalue of a symmetric matrix of noise.
         hidden = moments.noise * math.sqrt(2 * len(values))
-        return cls(moments, np.maximum(values, max(hidden, LEAST_EIGENVALUE_OF_STEPS * float(np.mean(gain)))), vectors)
+        expected = float(np.mean(gain))
+        least = max(hidden, LEAST_EIGENVALUE_OF_STEPS * expected)
+        return cls(moments, expected, np.maximum(values, least), vectors)
 
     def averaging_from_here(self) -> "Descent":
         """Forget the effects and gradients so far, of which averages are made."""
@@ -90,12 +94,11 @@ class Descent:
         What they lack has a normal prior of one variance for all effects, that under which the gradient is most likely
         (type-II maximum likelihood); 0 where noise explains it about as well. `slope` is the mean slope of the score.
         Second moments are pulled toward a sphere by their noise: their least eigenvalues are not as small as they seem.
+        They are no less on average than expected, so that moves are too short rather than too long.
         """
         values, vectors = np.linalg.eigh(shrunk_to_sphere(self.moments))
-        mean = float(np.mean(values))
-        if not mean > 0:
-            return np.zeros_like(gradient)
-        steep = np.maximum(values, LEAST_EIGENVALUE_FURTHER * mean)
+        mean = max(float(np.mean(values)), self.expected)
+        steep = np.maximum(values + mean - np.mean(values), LEAST_EIGENVALUE_FURTHER * mean)
         # In units of the noise, so that no square overflows.
         seen = vectors.T @ gradient / noise
         signals = np.outer(np.append(0.0, VARIANCES_FURTHER), (steep / np.max(steep)) ** 2)
