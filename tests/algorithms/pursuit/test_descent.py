@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from dpsparse.algorithms.pursuit.descent import Descent
+from dpsparse.algorithms.pursuit.pursuit_constants import MOST_NOISE
 from dpsparse.inference.matrices import NoisyMatrix
 
 SIZE, NOISE, SLOPE = 40, 0.01, 0.5
 
 
 def descent(noise=1e-6, scale=1.0):
-    return Descent.of(NoisyMatrix(scale * np.eye(SIZE), noise), np.ones(SIZE))
+    return Descent.of(NoisyMatrix(scale * np.eye(SIZE), noise), np.ones(SIZE), np.ones(SIZE))
 
 
 def test_effects_stay_where_a_gradient_is_noise():
@@ -42,5 +43,15 @@ def test_second_moments_that_are_noise_count_as_those_of_a_sphere():
     noisy = rng.standard_normal((SIZE, SIZE)) * 0.3
     released = NoisyMatrix(np.eye(SIZE) + (noisy + noisy.T) / 2, 0.3)
     gradient = 0.1 * rng.standard_normal(SIZE)
-    moved = Descent.of(released, np.ones(SIZE)).further(gradient, NOISE, SLOPE)
+    moved = Descent.of(released, np.ones(SIZE), np.ones(SIZE)).further(gradient, NOISE, SLOPE)
     assert np.linalg.norm(moved) < 1.5 * np.linalg.norm(gradient / SLOPE)
+
+
+@pytest.mark.parametrize("square", [1.0, 0.25])
+def test_noise_of_a_step_counts_by_how_much_it_moves_predictions(square):
+    """Features whose mean square is a quarter may have effects that are off by twice as much."""
+    steps = Descent.of(NoisyMatrix(np.eye(SIZE), 1e-6), np.ones(SIZE), np.full(SIZE, square))
+    noise, scale = 10.0, 3.0
+    _, effects = steps.step(np.zeros(SIZE), np.ones(SIZE), noise, SLOPE, scale)
+    moved = noise * effects[0] * np.sqrt(SIZE * square)
+    assert moved == pytest.approx(MOST_NOISE * scale)

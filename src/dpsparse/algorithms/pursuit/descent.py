@@ -32,12 +32,13 @@ from dpsparse.inference.one_step import shrunk_to_sphere
 class Descent:
     """Preconditioned gradient steps for a constant and all features, and what is averaged of them so far.
 
-    `moments` are the released second moments, `expected` is what their diagonal is expected to be on average.
-    `noise` is the standard deviation of the last gradient's entries.
+    `moments` are the released second moments, `expected` is what their diagonal is expected to be on average, and
+    `squares` are the mean squares of the columns. `noise` is the standard deviation of the last gradient's entries.
     """
 
     moments: NoisyMatrix
     expected: float
+    squares: NDArray[np.float64]
     eigenvalues: NDArray[np.float64]
     vectors: NDArray[np.float64]
     effects: NDArray[np.float64] | float = 0.0
@@ -46,14 +47,17 @@ class Descent:
     noise: float = math.inf
 
     @classmethod
-    def of(cls, moments: NoisyMatrix, gain: NDArray[np.float64]) -> "Descent":
-        """From the released mean of v z z', and what its diagonal is expected to be."""
+    def of(cls, moments: NoisyMatrix, gain: NDArray[np.float64], squares: NDArray[np.float64]) -> "Descent":
+        """From the released mean of v z z', what its diagonal is expected to be, and the mean squares of the columns.
+
+        In the unit of a rare feature its mean square is below 1, and noise in its effect moves predictions less.
+        """
         values, vectors = np.linalg.eigh(moments.values)
         # The largest eigenvalue of a symmetric matrix of noise.
         hidden = moments.noise * math.sqrt(2 * len(values))
         expected = float(np.mean(gain))
         least = max(hidden, LEAST_EIGENVALUE_OF_STEPS * expected)
-        return cls(moments, expected, np.maximum(values, least), vectors)
+        return cls(moments, expected, np.minimum(squares, 1.0), np.maximum(values, least), vectors)
 
     def averaging_from_here(self) -> "Descent":
         """Forget the effects and gradients so far, of which averages are made."""
@@ -72,7 +76,7 @@ class Descent:
         `noise` is the standard deviation of the gradient's entries, `slope` the expected mean slope of the score.
         """
         lengths = RATE / (slope * self.eigenvalues)
-        by_noise = noise * float(np.linalg.norm(lengths))
+        by_noise = noise * math.sqrt(self.squares @ (self.vectors**2 @ lengths**2))
         lengths *= min(1.0, MOST_NOISE * residual_scale / by_noise)
         taken = replace(
             self,
