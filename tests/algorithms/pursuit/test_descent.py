@@ -55,3 +55,19 @@ def test_noise_of_a_step_counts_by_how_much_it_moves_predictions(square):
     _, effects = steps.step(np.zeros(SIZE), np.ones(SIZE), noise, SLOPE, scale)
     moved = noise * effects[0] * np.sqrt(SIZE * square)
     assert moved == pytest.approx(MOST_NOISE * scale)
+
+
+@pytest.mark.parametrize(("signal", "bold"), [(0.0, False), (0.5, True)])
+def test_steps_are_bolder_where_recent_gradients_are_more_than_noise(signal, bold):
+    rng = np.random.default_rng(3)
+    lacking, steps = signal * rng.standard_normal(SIZE), descent()
+    for place in range(30):
+        if place == 10:
+            # What came before does not count.
+            steps = steps.looking_from_here()
+        gradient = 100.0 if place < 10 else NOISE * (lacking + rng.standard_normal(SIZE))
+        steps, _ = steps.step(np.zeros(SIZE), gradient * np.ones(SIZE), NOISE, SLOPE, 1.0)
+        steps = steps.bolder() if place in (19, 29) else steps
+    assert steps.boldness == (4.0 if bold else 1.0)
+    # The averages are of all steps.
+    assert steps.count == 30

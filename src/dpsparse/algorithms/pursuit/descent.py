@@ -7,7 +7,8 @@ is what early stopping does. No step may move the effects by more than a little 
 
 The effects of the second half of the steps are averaged. Their gradients are averaged too: near the root a gradient is
 linear, so the average is the gradient at the average, with less noise. Where it is clearly more than noise the steps
-stopped too early: effects move on then (`Descent.further`).
+stopped too early: effects move on then (`Descent.further`). Where that is seen on the way, steps may be noisier from
+there on (`Descent.bolder`).
 """
 
 import math
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsparse.algorithms.pursuit.pursuit_constants import (
+    BOLDER,
     LEAST_EIGENVALUE_FURTHER,
     LEAST_EIGENVALUE_OF_STEPS,
     MOST_NOISE,
@@ -33,7 +35,8 @@ class Descent:
     """Preconditioned gradient steps for a constant and all features, and what is averaged of them so far.
 
     `moments` are the released second moments, `expected` is what their diagonal is expected to be on average, and
-    `squares` are the mean squares of the columns. `noise` is the standard deviation of the last gradient's entries.
+    `squares` are the mean squares of the columns. `noise` is the standard deviation of the last gradient's entries,
+    `boldness` how much noisier than others steps may be, and `recent` are gradients added up since that was last asked.
     """
 
     moments: NoisyMatrix
@@ -45,6 +48,9 @@ class Descent:
     gradients: NDArray[np.float64] | float = 0.0
     count: int = 0
     noise: float = math.inf
+    boldness: float = 1.0
+    recent: NDArray[np.float64] | float = 0.0
+    n_recent: int = 0
 
     @classmethod
     def of(cls, moments: NoisyMatrix, gain: NDArray[np.float64], squares: NDArray[np.float64]) -> "Descent":
@@ -63,6 +69,19 @@ class Descent:
         """Forget the effects and gradients so far, of which averages are made."""
         return replace(self, effects=0.0, gradients=0.0, count=0)
 
+    def bolder(self) -> "Descent":
+        """Steps may be noisier from here on where the mean of recent gradients is clearly more than noise.
+
+        Then they are too short, and it counts for more than what their noise does.
+        """
+        mean = np.asarray(self.recent) * (self.n_recent**-0.5 / self.noise)
+        bold = BOLDER if _nats(mean) >= NATS_FURTHER else 1.0
+        return replace(self.looking_from_here(), boldness=bold * self.boldness)
+
+    def looking_from_here(self) -> "Descent":
+        """Forget the gradients so far, by which steps may be bolder."""
+        return replace(self, recent=0.0, n_recent=0)
+
     def step(
         self,
         effects: NDArray[np.float64],
@@ -77,13 +96,15 @@ class Descent:
         """
         lengths = RATE / (slope * self.eigenvalues)
         by_noise = noise * math.sqrt(self.squares @ (self.vectors**2 @ lengths**2))
-        lengths *= min(1.0, MOST_NOISE * residual_scale / by_noise)
+        lengths *= min(1.0, self.boldness * MOST_NOISE * residual_scale / by_noise)
         taken = replace(
             self,
             effects=self.effects + effects,
             gradients=self.gradients + gradient,
             count=self.count + 1,
             noise=noise,
+            recent=self.recent + gradient,
+            n_recent=self.n_recent + 1,
         )
         return taken, effects + self.vectors @ (lengths * (self.vectors.T @ gradient))
 
@@ -112,3 +133,9 @@ class Descent:
             return np.zeros_like(gradient)
         signal = signals[best]
         return np.asarray(vectors @ (signal / (1 + signal) * seen * (noise / (slope * steep))))
+
+
+def _nats(values: NDArray[np.float64]) -> float:
+    """By how much values, in standard deviations of their noise, are likelier with the best larger variance."""
+    square = float(np.mean(values**2))
+    return len(values) / 2 * (square - 1 - math.log(square)) if square > 1 else 0.0
