@@ -134,6 +134,16 @@ def test_a_size_that_noise_may_have_picked_is_not_believed_to_be_small():
         assert each.scale < 2e-6
 
 
+def test_a_rare_feature_of_a_small_size_needs_a_share_that_would_show_a_wrong_one():
+    """A size far too small has sizes cut at 6 times it; only of a share of 6 deviations is that sure to be seen."""
+    for share, deviation, believed in ((0.17, 0.05, False), (0.17, 0.02, True), (0.9, 0.25, True)):
+        unit = FeatureUnit().with_size(1e-3).with_spread(share, share, deviation * MOST_SIZES, True)
+        assert (unit.size == 1e-3) == believed
+        # Were the size chosen by noise, the believed ones of few pairs would be seen.
+        wrong = FeatureUnit().with_size(1e-3).with_spread(share, MOST_SIZES * share, deviation * MOST_SIZES, True)
+        assert wrong.astray == (believed and share < 0.5)
+
+
 @pytest.mark.parametrize("side", [-1, 1])
 def test_a_feature_whose_center_was_not_found_is_out_of_the_way(side):
     x = 500 + np.random.default_rng(3).standard_normal(N)

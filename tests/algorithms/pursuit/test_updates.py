@@ -307,5 +307,5 @@ def test_errors_are_wide_along_a_direction_of_near_collinearity():
 
 def test_where_all_features_are_taken_their_errors_cover_near_collinearity():
     state, errors = collinear(2.0, -2.0, 5.0), np.full(3, 0.1)
-    taken = replace(state, descent=Descent(np.ones(4), np.eye(4)))
+    taken = replace(state, descent=Descent.of(NoisyMatrix(np.eye(4), 0.0), np.ones(4), np.ones(4)))
     np.testing.assert_array_equal(updates.widened(taken, errors), errors)

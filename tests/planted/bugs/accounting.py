@@ -38,7 +38,11 @@ ACCOUNTS = (
     Bug(
         "coarse noise on the Gaussian account",
         "accounts",
-        {"privacy.accounting.gdp:discreteness_slack": [("math.inf if scale < 4 else count / (20 * scale**2)", "0.0")]},
+        {
+            "privacy.accounting.gdp:discreteness_slack": [
+                ("math.inf if scale < 4 else math.sqrt(count) / (24 * scale**2)", "0.0")
+            ]
+        },
     ),
     Bug(
         "the cheapest of disjoint parts charged",

@@ -49,7 +49,7 @@ INEQUALITIES = (
         "for j in range(1):",
     ),
     _lost("pure releases as if bounded-range", "privacy.accounting.gdp:with_pure", "math.pi * rho", "2 * rho"),
-    _lost("the slack of one number for all", "privacy.accounting.gdp:discreteness_slack", "count / (20", "1 / (20"),
+    _lost("the slack of one number for all", "privacy.accounting.gdp:discreteness_slack", "math.sqrt(count)", "1"),
     _lost(
         "a slack that falls with the cube of the scale",
         "privacy.accounting.gdp:discreteness_slack",
@@ -126,7 +126,7 @@ INEQUALITIES = (
         "math.fsum(",
         "max(",
     ),
-    _lost("the largest slack for all", "privacy.accounting.compose:Composition.tv_slack", "math.fsum(", "max("),
+    _lost("the largest slack for all", "privacy.accounting.compose:Composition.tv_slack", "math.hypot(*(", "max(("),
     _lost(
         "a delta of 0 told to the ledger",
         "privacy.accounting.meter:Commitment.cost",

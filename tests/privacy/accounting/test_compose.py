@@ -77,6 +77,11 @@ def test_failures_add_up_over_all_parts():
     assert compose(items).pure_epsilon == math.inf
 
 
+def test_slacks_of_discrete_noise_add_up_as_the_root_of_their_squares():
+    noisy = GaussianMechanism(0.001, tv_slack=1e-9)
+    assert compose(slots(noisy, noisy, noisy, noisy)).tv_slack == pytest.approx(2e-9)
+
+
 def test_zcdp_is_converted_at_the_delta_that_failures_leave():
     fails = Fallible(GUARANTEE.rho_per_record, failure_probability=1e-6)
     assert not compose(slots(fails)).is_within(GUARANTEE)

@@ -246,9 +246,21 @@ def total_variation(scale):
 @pytest.mark.parametrize("scale", [4.0, 4.3, 5.5, 8.0, 13.7, 50.0, 200.0])
 def test_discreteness_slack_covers_the_total_variation(scale):
     assert total_variation(scale) <= discreteness_slack(scale, 1) <= 3 * total_variation(scale)
-    assert discreteness_slack(scale, 7) == pytest.approx(7 * discreteness_slack(scale, 1))
+    assert discreteness_slack(scale, 7) == pytest.approx(math.sqrt(7) * discreteness_slack(scale, 1))
     # As the record uses it: numbers of 1/sqrt 2 of the scale are covered by half of it.
     assert total_variation(2 * scale / math.sqrt(2)) <= discreteness_slack(scale, 1)
+
+
+@pytest.mark.parametrize("scale", [4.0, 5.5, 13.7])
+def test_the_divergence_behind_the_slack_is_below_its_bound(scale):
+    """The slack is sqrt(KL / 2) of a KL divergence that adds over draws: half of the bound, about, is what it is."""
+    k = np.arange(-math.ceil(8 * scale), math.ceil(8 * scale) + 1)
+    discrete = np.exp(-((k / scale) ** 2) / 2)
+    discrete /= discrete.sum()
+    rounded = ndtr((0.5 - k) / scale) - ndtr((-0.5 - k) / scale)
+    divergence = (discrete * np.log(discrete / rounded)).sum()
+    assert 0.4 < divergence * 300 * scale**4 < 1
+    assert math.sqrt(divergence / 2) <= discreteness_slack(scale, 1)
 
 
 def test_discreteness_slack_of_coarse_noise_is_unbounded():

@@ -204,9 +204,9 @@ def test_a_skipped_slot_comes_back_with_its_slack_or_with_none(mechanism):
 
 def test_the_slack_of_gaussian_noise_is_that_of_half_its_scale():
     """Off-diagonal entries of a Gram matrix have less noise than the scale says."""
-    assert GaussianMechanism.drawn(scale=8.0, size=3, rho=0.1).tv_slack == pytest.approx(3 / (20 * 4.0**2))
+    assert GaussianMechanism.drawn(scale=8.0, size=3, rho=0.1).tv_slack == pytest.approx(math.sqrt(3) / (24 * 4.0**2))
     assert PartitionSelection.drawn(scale=8.0, size=3, rho=0.1, failure_probability=1e-9).tv_slack == pytest.approx(
-        3 / (20 * 8.0**2)
+        math.sqrt(3) / (24 * 8.0**2)
     )
 
 

@@ -297,12 +297,12 @@ def caution(facts: PublicFacts) -> float:
 
 def inner_bound(facts: PublicFacts) -> float:
     """Where row norms are clipped, in units of the square root of their length."""
-    return c.INNER if facts.known else c.INNER + c.INNER_ABUNDANT * abundance(facts)
+    return c.INNER if facts.known or not selects(facts) else c.INNER + c.INNER_ABUNDANT * abundance(facts)
 
 
 def outer_bound(facts: PublicFacts) -> float:
     """Where the weight of a row begins to fall with its square, in the same units."""
-    if facts.known:
+    if facts.known or not selects(facts):
         return c.OUTER_KNOWN
     return inner_bound(facts) + c.OUTER_BEYOND + c.OUTER_ABUNDANT * abundance(facts)
 

@@ -73,7 +73,8 @@ class FeatureUnit:
         share = float(np.clip(differ, c.LEAST_DIFFERING, 1.0))
         noise_of_share = noise / c.MOST_SIZES
         size, scale, astray = self.size, self.scale, self.astray
-        if share < c.UNSURE * noise / c.MOST_SIZES and not self.scale_known:
+        unsure = max(c.UNSURE * noise_of_share, min(c.CONTINUOUS, c.SEEN * noise_of_share))
+        if share < unsure and not self.scale_known:
             # Then noise may have chosen the size. One that is far too small puts predictions far off for the few
             # carriers, one that is too large makes the effect small.
             size = max(size, 1.0)

@@ -36,7 +36,9 @@ PURSUIT_SELECTS, PURSUIT_TAKES_ALL = 0.35, 0.14
 TYPICAL_PURSUIT_SELECTS, TYPICAL_PURSUIT_TAKES_ALL = 0.6, 0.3
 # Below this N a selection is hard, and effects on the mean have the larger share, too; above it theirs falls with the
 # root of N. With .35 from the start 2,800 records of three kinds of features had errors 1.5 to 1.7 times as large, and
-# 5,000 and 8,000 records about the same. Set by `honesty.py`.
+# 5,000 and 8,000 records about the same. Set by `honesty.py`. Where all features are taken, effects on the mean have
+# the larger share where the step begins, and it falls with the root of N from there: predictions have a part of the
+# pursuit's effects. Set by `peers`, on splits from 1,000 on.
 EASY_FROM = 700
 
 
@@ -52,7 +54,11 @@ def pursuit_share(facts: PublicFacts) -> float:
         if _clips_residuals(facts) or facts.rows.many:
             return TYPICAL_PURSUIT_SELECTS
         return max(PURSUIT_SELECTS, TYPICAL_PURSUIT_SELECTS * min(1.0, math.sqrt(EASY_FROM / facts.size)))
-    return TYPICAL_PURSUIT_TAKES_ALL if _clips_residuals(facts) else PURSUIT_TAKES_ALL
+    if _clips_residuals(facts):
+        return TYPICAL_PURSUIT_TAKES_ALL
+    # Just above the N from which on there is a step, it is noisy.
+    noisy = math.sqrt(decisions.reference_size(facts.sparsity) / facts.size)
+    return max(PURSUIT_TAKES_ALL, TYPICAL_PURSUIT_TAKES_ALL * min(1.0, noisy))
 
 
 def of_reference(release: str, share: float, reason: str, where: str = "always") -> Price:

@@ -92,14 +92,19 @@ def _pure_step() -> float:
 
 
 def _discreteness() -> float:
-    """The total variation between a discrete and a rounded Gaussian, summed up; numbers add."""
+    """The total variation between a discrete and a rounded Gaussian, summed up; of many numbers a lower bound.
+
+    That of independent draws is at least their squared Hellinger distance, 1 less a power of the affinity of one.
+    """
     shares = []
-    for scale, count in ((4.0, 1), (6.0, 1), (20.0, 400)):
-        k = np.arange(-400, 401)
+    for scale, count in ((4.0, 1), (6.0, 1), (4.0, 1_000_000), (6.0, 4_000_000)):
+        k = np.arange(-40, 41)
         discrete = np.exp(-(k**2) / (2 * scale**2))
+        discrete /= discrete.sum()
         rounded = stats.norm.cdf((k + 0.5) / scale) - stats.norm.cdf((k - 0.5) / scale)
-        one = np.abs(discrete / discrete.sum() - rounded).sum() / 2
-        shares.append(gdp.discreteness_slack(scale, count) / (1 - (1 - one) ** count))
+        one, affinity = np.abs(discrete - rounded).sum() / 2, np.sqrt(discrete * rounded).sum()
+        least = one if count == 1 else 1 - affinity**count
+        shares.append(gdp.discreteness_slack(scale, count) / least)
     return float(min(shares))
 
 
@@ -148,7 +153,7 @@ def _sums() -> float:
         never.pure_epsilon / total,
         cost.mu / max(compose_gdp([_A, _B, _C, _D]), compose_gdp([_A, _D, _E])),
         cost.failure_probability / (0.13 / 1e5),
-        cost.tv_slack / (0.13 / 1e6 + 0.13 / 1e5),
+        cost.tv_slack / (math.hypot(0.01, 0.03, 0.02, 0.04, 0.03) / 1e6 + 0.13 / 1e5),
     )
     return float(min(shares))
 
@@ -204,7 +209,7 @@ def _partitions() -> float:
     """A selection of names costs its noise, and fails with what it states."""
     names = PartitionSelection.drawn(scale=1e3, size=500, rho=0.02, failure_probability=1e-7)
     cost = compose([Slot("names", names), Slot("noise", GaussianMechanism(0.01))])
-    slack = 500 / (20 * 1e3**2)
+    slack = math.sqrt(500) / (24 * 1e3**2)
     return min(cost.mu**2 / 0.06, cost.tv_slack / (slack + 1e-7), cost.failure_probability / 1e-7, cost.rho / 0.03)
 
 

@@ -72,8 +72,11 @@ class Composition:
 
     @cached_property
     def tv_slack(self) -> float:
-        """The most by which they differ from ideal releases in total variation, failures included."""
-        return math.fsum(item.mechanism.tv_slack for item in self.items) + self.failure_probability
+        """The most by which they differ from ideal releases in total variation, failures included.
+
+        Slacks are of discrete noise: the sum of their squares bounds half of a KL divergence (`discreteness_slack`).
+        """
+        return math.hypot(*(item.mechanism.tv_slack for item in self.items)) + self.failure_probability
 
     @cached_property
     def failure_probability(self) -> float:

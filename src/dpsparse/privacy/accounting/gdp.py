@@ -168,15 +168,22 @@ def with_pure(later: float, rho: float) -> float:
 def discreteness_slack(scale: float, count: int) -> float:
     """A bound on the total variation between `count` discrete Gaussians and rounded continuous ones of this scale.
 
-    Proof. With phi the density of N(0, s^2), the rounded law has q_k = the integral of phi over [k - 1/2, k + 1/2] and
-    the discrete one p_k = phi(k) / sum phi. By Taylor |q_k - phi(k)| <= max |phi''| / 24 over the cell; summed over k
-    that is at most (integral of |phi''| plus its total variation) / 24 < (0.97 / s^2 + 4 / s^3) / 24, and
-    |1 - sum phi| is at most 3 exp(-2 pi^2 s^2) by Poisson summation. Half of it all is below 1 / (20 s^2) for
-    s >= 4; independent draws add.
+    Slacks of several releases add up as the root of their squares, even where a release depends on those before it.
+
+    Proof. With phi the density of N(0, s^2) and U uniform on [-1/2, 1/2], the rounded law has q_k = E phi(k + U), and
+    the discrete one p_k = phi(k) / Z with Z = sum phi. U is symmetric, and log cosh(z) >= z^2/2 - z^4/12, so
+    q_k / phi(k) = E cosh(k U / s^2) exp(-U^2 / (2 s^2)), and by Jensen, with E U^2 = 1/12 and E U^4 = 1/80,
+
+        log(p_k / q_k) <= -log Z + 1 / (24 s^2) - k^2 / (24 s^4) + k^4 / (960 s^8).
+
+    By Poisson summation Z >= 1, and under p the means of k^2 and k^4 are s^2 and 3 s^4 up to factors 1 +- e, with
+    e < 1e-100 for s >= 4. So KL(p, q) < 3 (1 + e) / (960 s^4) + e / (24 s^2) < 1 / (300 s^4). KL adds over draws, and
+    over adaptive releases by the chain rule, and the total variation is at most sqrt(KL / 2) (Pinsker): below
+    sqrt(count) / (24 s^2) for one release; of several KL / 2 is at most the sum of the squares of such bounds.
     """
     if not count:
         return 0.0
-    return math.inf if scale < 4 else count / (20 * scale**2)
+    return math.inf if scale < 4 else math.sqrt(count) / (24 * scale**2)
 
 
 def tv_slack_fits(tv_slack: float, epsilon: float, delta: float) -> bool:

@@ -6,7 +6,7 @@ from functools import cached_property
 from dpsparse.algorithms.pursuit import budget
 from dpsparse.algorithms.pursuit.descent import Descent
 from dpsparse.algorithms.pursuit.facts import PublicFacts
-from dpsparse.algorithms.pursuit.pursuit_constants import N_AVERAGED, N_STEPS
+from dpsparse.algorithms.pursuit.pursuit_constants import LOOKS, N_AVERAGED, N_STEPS
 from dpsparse.algorithms.pursuit.pursuit_data import Data
 from dpsparse.algorithms.pursuit.releases import Planned, Releases
 from dpsparse.algorithms.pursuit.state import State
@@ -38,7 +38,13 @@ class DescentStep:
             descent = descent.averaging_from_here()
         tau = state.final_tau * state.residual_scale
         gradient, noise, _ = mean_score(releases.due(self.gradient), data, releases, state, self.facts, tau)
-        return with_step(state, self.facts, descent, gradient, noise, tau)
+        state = with_step(state, self.facts, descent, gradient, noise, tau)
+        if self.place in LOOKS:
+            descent = _descent(state)
+            # At first all gradients are far more than noise.
+            descent = descent.looking_from_here() if self.place == LOOKS[0] else descent.bolder()
+            state = replace(state, descent=descent)
+        return state
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpsparse.algorithms.pursuit import budget, decisions, grids
 from dpsparse.algorithms.pursuit import pursuit_constants as c
@@ -14,6 +15,7 @@ from dpsparse.algorithms.pursuit.releases import Planned, Releases
 from dpsparse.algorithms.pursuit.state import Conclusion, State
 from dpsparse.algorithms.pursuit.updates import covariance_of, rare, trusted
 from dpsparse.engine import queries
+from dpsparse.families.estimands import MEAN
 from dpsparse.inference.shrinkage import any_sure, shrunk
 
 
@@ -74,7 +76,9 @@ class GainStep:
         (product, square, share), noise = releases.mean(releases.due(self.gain), sums, c.GAIN_NORM)
         at_center, by_chance = share + 0.5, c.NO_LUMP + c.LUMP_DEVIATIONS * noise
         lumped, all_equal = bool(at_center > max(c.LUMP, by_chance)), bool(at_center > max(c.ALL_EQUAL, by_chance))
-        weight = self._weight(state, lumped, product, max(square + 0.5, 0.0), noise)
+        # Steps on all columns stop before noise has moved the effects far; but a median may be that of the lump.
+        of_lump = state.descent is None or (self.facts.family.estimand != MEAN and at_center > c.HALF)
+        weight = self._weight(state, lumped and of_lump, product, max(square + 0.5, 0.0), noise)
         explains = not (weight < c.NO_WEIGHT or all_equal)
         exact = state.residual_scale <= c.AT_LOWER_END * self.facts.scaled.scale_range[0] * scale
         effects = concluded.effects.copy()
@@ -124,7 +128,7 @@ def with_shrunk_effects(state: State, facts: PublicFacts) -> State:
         kept = estimates.copy()
         kept[features] = shrunk(estimates[features], covariance[features, features], relied_on)
     else:
-        kept = state.evidence.last.origin[state.kept]
+        kept = _further(state)
     effects = np.where(state.came_with >= 0, state.effects, 0.0)
     effects[state.kept] = kept
     if state.constants:
@@ -134,6 +138,15 @@ def with_shrunk_effects(state: State, facts: PublicFacts) -> State:
         means = np.zeros(len(state.kept_features))
     concluded = replace(concluded, covariance=covariance, trusted=relied_on, effects=effects, means=means)
     return replace(state, conclusion=concluded)
+
+
+def _further(state: State) -> NDArray[np.float64]:
+    """The averaged effects of steps on all columns, moved on by as much as their gradient tells beyond its noise."""
+    last, descent = state.evidence.last, state.descent
+    assert descent is not None, "steps were made"
+    effects = last.origin.copy()
+    effects[last.columns] += descent.further(last.value, last.noise_scale, last.steeper * last.slope)
+    return np.asarray(effects[state.kept])
 
 
 @dataclass(frozen=True)

@@ -52,10 +52,11 @@ class GramStep:
         released = releases.gram(releases.due(self.gram), sums, weight.inner * weight.outer)
         # Second moments of standard normal rows with this weight are diagonal, with entries `gain`.
         unit = np.sqrt(np.outer(weight.gain, weight.gain))
+        squares = np.diagonal(state.moments.gram)[state.kept]
         state = with_gram(state, released.values / unit, released.noise / unit[-1, -1])
         if decisions.selects(self.facts):
             return solved(state)
-        return replace(state, descent=Descent.of(released, weight.gain))
+        return replace(state, descent=Descent.of(released, weight.gain, squares))
 
 
 @dataclass(frozen=True)
