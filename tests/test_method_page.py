@@ -11,6 +11,7 @@ import pytest
 import dpsparse
 from dpsparse.algorithms.pursuit import budget
 from dpsparse.algorithms.pursuit import counts_budget as counts
+from dpsparse.algorithms.pursuit import grid_constants as g
 from dpsparse.algorithms.pursuit import newton_budget as newton
 from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit import reference_budget as reference
@@ -40,13 +41,13 @@ STATED = [
     ("carriers lie at most {:g} scales from the others", 1 / c.RARE),
     ("sizes are cut at {:g} times the typical one", c.MOST_SIZES),
     ("Where the released mean is more than {:g} times it, by two standard deviations", c.SIZE_ASTRAY),
-    ("a factor from {:g}", c.TAIL_FACTORS[0]),
-    ("to {:g} by which the upper tail", c.TAIL_FACTORS[-1]),
+    ("a factor from {:g}", g.TAIL_FACTORS[0]),
+    ("to {:g} by which the upper tail", g.TAIL_FACTORS[-1]),
     ("Values are cut {:g} scales from the centre", c.MOST_UNITS),
     ("where it is more than {:g}, the centre was chosen by noise", c.CENTER_ASTRAY),
     ("differs in less than {:g} % of the pairs", 100 * c.CONSTANT),
     (r"2m + {:g}\,|g|$", c.SLOPE_WINDOW),
-    ("with odds of {:g} to 1", c.ZERO_ODDS),
+    ("with odds of {:g} to 1", g.ZERO_ODDS),
     ("Where it is {:g} times the smallest so far", c.WORSE),
     ("one of them is beyond {:g} standard errors", inference.SURE),
     ("(errors together may be twice as large as they are said to be)", inference.DOUBTFUL),
@@ -66,7 +67,7 @@ STATED = [
     ("residuals are clipped at {} of their scale", {0.5: "half"}[c.MEDIAN_WIDTH]),
     ("and slopes within {:.0f} % of 1", 100 * c.MEDIAN_SLOPE_SPREAD),
     ("a {} of its budget", {0.25: "quarter"}[budget.MEDIAN_LINE.cases[0].formula.part]),
-    ("a grid of {:g} residual scales to either side", c.MEDIAN_STEPS / c.MEDIAN_STEP),
+    ("a grid of {:g} residual scales to either side", g.MEDIAN_STEPS / g.MEDIAN_STEP),
     ("It has at most {} of the budget", f"{budget.RESIDUAL_MEDIAN.cases[-1].formula.most:g}".lstrip("0")),
     ("{} **steps**: a gradient", c.N_STEPS),
     (r"with $\eta = {:g}$", c.RATE),
@@ -122,7 +123,7 @@ STATED = [
     ("the last steps have a bound of {:g} in place of", c.LEAST_LAST_BOUND),
     (r"and none from $N = {}{{,}}000$ on", c.FULL_RESIDUALS_FROM // 1000),
     ("splits of all features may have {:g} of the pursuit's budget", c.BOUNDED_SPLITS_CHEAP),
-    ("their grid has steps of {:.0f} %", 100 * (c.FINE_SPLIT_STEP - 1)),
+    ("their grid has steps of {:.0f} %", 100 * (g.FINE_SPLIT_STEP - 1)),
     (r"weighted down to norm ${:g} \sqrt k$", c.NEWTON_NORM),
     ("a prior of {:g} log odds for one scale", c.EFFECT_SPREAD),
     ("from step to step by {:g} log odds", c.DRIFT),

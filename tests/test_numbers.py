@@ -12,6 +12,7 @@ SOURCE = Path(dpsparse.__file__).parent
 HOMES = {
     "algorithms/pursuit": {
         "pursuit_constants.py",
+        "grid_constants.py",
         "budget.py",
         "newton_budget.py",
         "counts_budget.py",

@@ -216,9 +216,9 @@ def test_public_units_are_kept_and_features_outside_the_released_ones_may_be_sel
 
 @pytest.mark.slow
 def test_whether_a_feature_is_missing_is_selected_by_later_candidates_too(shared):
-    gaps = np.where(RNG.random((N, D)) < 0.3, np.nan, X)
+    gaps = np.where(np.random.default_rng(3).random((N, D)) < 0.3, np.nan, X)
     response = Y + 9 * np.isnan(gaps[:, 4])
-    tuned = tune(candidates(1, 3, missing="center"), gaps, response)
+    tuned = tune(candidates(1, 3, missing="center", random_state=2), gaps, response)
     assert D + 4 in shared[0].features
     assert tuned.candidates[0].support_.tolist() == [D + 4]
     names = [name for name, _ in about_units(tuned.privacy)]

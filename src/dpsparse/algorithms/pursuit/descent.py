@@ -126,7 +126,7 @@ class Descent:
         steep = np.maximum(values + mean - np.mean(values), LEAST_EIGENVALUE_FURTHER * mean)
         # In units of the noise, so that no square overflows.
         seen = vectors.T @ gradient / noise
-        signals = np.outer(np.append(0.0, VARIANCES_FURTHER), (steep / np.max(steep)) ** 2)
+        signals = np.outer(np.append(0.0, np.geomspace(*VARIANCES_FURTHER)), (steep / np.max(steep)) ** 2)
         likely = -np.sum(np.log1p(signals) + seen**2 / (1 + signals), axis=1) / 2
         best = int(np.argmax(likely))
         if likely[best] < likely[0] + NATS_FURTHER:

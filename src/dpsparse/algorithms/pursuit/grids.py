@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
+from dpsparse.algorithms.pursuit import grid_constants as g
 from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.pursuit_constants import SIZE_WINDOW, SLOPE_WINDOW
 from dpsparse.families.robust_linear import SCALE_RANGE
@@ -55,7 +56,7 @@ def _geometric(low: float, high: float, factor: float) -> NDArray[np.float64]:
 
 def _sizes(lump: bool) -> Grid:
     """Sizes from 1e-12 to 1e12 in steps of 1.3; with `lump` 1 has half of the prior, since 0/1 columns are common."""
-    points = np.unique(np.append(_geometric(c.SMALLEST_SIZE, c.LARGEST_SIZE, c.SIZE_STEP), 1.0))
+    points = np.unique(np.append(_geometric(g.SMALLEST_SIZE, g.LARGEST_SIZE, g.SIZE_STEP), 1.0))
     weight = -np.abs(np.log10(points))
     if lump:
         weight[points == 1] = logsumexp(weight[points != 1])
@@ -64,18 +65,18 @@ def _sizes(lump: bool) -> Grid:
 
 def _centers() -> Grid:
     """Centres in scales, up to 16,384 of them: years need about a thousand. 0 is favoured."""
-    fine, middle = np.arange(*c.FINE_CENTERS, c.FINE_STEP), np.arange(*c.MIDDLE_CENTERS, c.MIDDLE_STEP)
-    points = _signed(np.concatenate([fine, middle, np.arange(*c.COARSE_CENTERS)]))
-    weight = -np.log1p(np.abs(points)) - c.FAR_LOSS * (np.abs(points) > c.FAR_CENTER)
-    weight[points == 0] += c.ZERO_GAIN
+    fine, middle = np.arange(*g.FINE_CENTERS, g.FINE_STEP), np.arange(*g.MIDDLE_CENTERS, g.MIDDLE_STEP)
+    points = _signed(np.concatenate([fine, middle, np.arange(*g.COARSE_CENTERS)]))
+    weight = -np.log1p(np.abs(points)) - g.FAR_LOSS * (np.abs(points) > g.FAR_CENTER)
+    weight[points == 0] += g.ZERO_GAIN
     return Grid.of(points, weight)
 
 
 def _slopes() -> Grid:
     """Effects in residual scales: 0 with odds of 20 to 1, then steps of 28 % up to 4096."""
-    points = _signed(np.exp(np.arange(0, math.log(c.LARGEST_SLOPE), c.SLOPE_STEP)))
-    weight = -c.SLOPE_POWER * np.log1p(np.abs(points))
-    weight[points == 0] = logsumexp(weight[points != 0]) + math.log(c.ZERO_ODDS)
+    points = _signed(np.exp(np.arange(0, math.log(g.LARGEST_SLOPE), g.SLOPE_STEP)))
+    weight = -g.SLOPE_POWER * np.log1p(np.abs(points))
+    weight[points == 0] = logsumexp(weight[points != 0]) + math.log(g.ZERO_ODDS)
     return Grid.of(points, weight)
 
 
@@ -87,8 +88,8 @@ def splits(nats: float) -> Grid:
     """
     fine = nats > c.MOST_NATS
     points = FINE_SPLITS if fine else SPLITS
-    weight = -c.SPLIT_POWER * np.abs(np.log10(np.maximum(np.abs(points), c.SMALLEST_SPLIT)))
-    favour = c.LEAST_ZERO_NATS if fine else np.clip(nats - c.SPLIT_NATS, c.LEAST_ZERO_NATS, c.MOST_ZERO_NATS)
+    weight = -g.SPLIT_POWER * np.abs(np.log10(np.maximum(np.abs(points), g.SMALLEST_SPLIT)))
+    favour = g.LEAST_ZERO_NATS if fine else np.clip(nats - g.SPLIT_NATS, g.LEAST_ZERO_NATS, g.MOST_ZERO_NATS)
     weight[points == 0] = logsumexp(weight[points != 0]) + favour
     return Grid.of(points, weight)
 
@@ -99,30 +100,30 @@ def _steps_either_way(count: int) -> NDArray[np.float64]:
 
 FEATURE_SIZES, RESPONSE_SIZES = _sizes(lump=True), _sizes(lump=False)
 CENTERS, SLOPES = _centers(), _slopes()
-SPLITS = _signed(_geometric(c.SMALLEST_SPLIT, c.LARGEST_SPLIT, c.SPLIT_STEP))
-FINE_SPLITS = _signed(_geometric(c.SMALLEST_SPLIT, c.LARGEST_SPLIT, c.FINE_SPLIT_STEP))
+SPLITS = _signed(_geometric(g.SMALLEST_SPLIT, g.LARGEST_SPLIT, g.SPLIT_STEP))
+FINE_SPLITS = _signed(_geometric(g.SMALLEST_SPLIT, g.LARGEST_SPLIT, g.FINE_SPLIT_STEP))
 # Around given units: sizes within a factor of 40 of a normal's median difference, centres within 40 scales.
-_NEAR = _steps_either_way(c.NEAR_STEPS)
-NEAR_SIZES = Grid.of(NORMAL_DIFFERENCE * c.SIZE_STEP**_NEAR, -c.NEAR_LOSS * np.abs(_NEAR))
-_NEAR_CENTERS = _steps_either_way(c.NEAR_QUARTERS) / c.QUARTERS
+_NEAR = _steps_either_way(g.NEAR_STEPS)
+NEAR_SIZES = Grid.of(NORMAL_DIFFERENCE * g.SIZE_STEP**_NEAR, -g.NEAR_LOSS * np.abs(_NEAR))
+_NEAR_CENTERS = _steps_either_way(g.NEAR_QUARTERS) / g.QUARTERS
 NEAR_CENTERS = Grid.of(_NEAR_CENTERS, -np.log1p(np.abs(_NEAR_CENTERS)))
 # How far a feature's upper tail reaches, in units of a normal's.
-TAILS = Grid.of(c.TAIL_FACTORS, np.log(c.TAIL_PRIOR))
+TAILS = Grid.of(g.TAIL_FACTORS, np.log(g.TAIL_PRIOR))
 # The response's scale about its first estimate; scales of residuals in units of the response's.
-FINE_SCALES = Grid.of(np.geomspace(*c.FINE_SCALE_GRID), -2 * np.log(np.geomspace(*c.FINE_SCALE_GRID)) ** 2)
-RESIDUAL_SCALES = Grid.of(np.geomspace(*SCALE_RANGE, c.RESIDUAL_SCALE_POINTS))
+FINE_SCALES = Grid.of(np.geomspace(*g.FINE_SCALE_GRID), -2 * np.log(np.geomspace(*g.FINE_SCALE_GRID)) ** 2)
+RESIDUAL_SCALES = Grid.of(np.geomspace(*SCALE_RANGE, g.RESIDUAL_SCALE_POINTS))
 # How far a tenth of the responses lie from their centre, or fewer, in response scales; 2.4 for a normal law.
-_STEPS = np.arange(*c.REACH_STEPS)
-_REACHES = c.NORMAL_TENTH * 2.0 ** (_STEPS / c.OCTAVE)
-REACHES, NORMAL_REACHES = (Grid.of(_REACHES, -loss * np.abs(_STEPS)) for loss in (c.REACH_LOSS, c.NORMAL_REACH_LOSS))
+_STEPS = np.arange(*g.REACH_STEPS)
+_REACHES = g.NORMAL_TENTH * 2.0 ** (_STEPS / g.OCTAVE)
+REACHES, NORMAL_REACHES = (Grid.of(_REACHES, -loss * np.abs(_STEPS)) for loss in (g.REACH_LOSS, g.NORMAL_REACH_LOSS))
 # Where the median of the residuals is, in their scales.
-_MEDIANS = _steps_either_way(c.MEDIAN_STEPS) / c.MEDIAN_STEP
+_MEDIANS = _steps_either_way(g.MEDIAN_STEPS) / g.MEDIAN_STEP
 MEDIANS = Grid.of(_MEDIANS, -np.abs(_MEDIANS))
 # How much nearer predictions are than a constant, in response scales.
-_STEPS = np.arange(*c.IMPROVEMENT_STEPS)
-IMPROVEMENTS = Grid.of(2.0 ** (_STEPS / c.OCTAVE), -c.IMPROVEMENT_LOSS * np.abs(_STEPS))
+_STEPS = np.arange(*g.IMPROVEMENT_STEPS)
+IMPROVEMENTS = Grid.of(2.0 ** (_STEPS / g.OCTAVE), -g.IMPROVEMENT_LOSS * np.abs(_STEPS))
 # Sizes of errors, from a millionth to a trillion in steps of 2 %: `tune` looks for a bound on them.
-SIZES = np.exp(np.arange(math.log(c.SMALLEST_ERROR), math.log(c.LARGEST_ERROR), c.ERROR_STEP))
+SIZES = np.exp(np.arange(math.log(g.SMALLEST_ERROR), math.log(g.LARGEST_ERROR), g.ERROR_STEP))
 # The scale of residuals about an earlier estimate of it.
 FINE_RESIDUAL_SCALES = Grid.of(np.geomspace(*c.SCALE_AGAIN))
 

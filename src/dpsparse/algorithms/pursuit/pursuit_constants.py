@@ -205,11 +205,11 @@ MOST_NOISE = 0.1
 # (elevators and diamonds at epsilon .3) are less by 4 to 10 %, those of others do not change.
 LOOKS, BOLDER = (10, 20, 30, 40), 2.0
 # Effects move on after the steps where their last gradient is likelier by so many nats than noise alone. The least
-# eigenvalue of the second moments then, in units of their mean, and variances of what effects lack, in units of those
-# that noise makes along the longest direction. Set by `peers`, on splits from 1,000 on: with a lead of two nats one fit
-# of 12 on a small table of 274 features moved on by noise, and predicted worse by a third.
+# eigenvalue of the second moments then, in units of their mean; and variances of what effects lack: from, to and how
+# many, in units of those that noise makes along the longest direction. Set by `peers`, on splits from 1,000 on: with a
+# lead of two nats one fit of 12 on a small table of 274 features moved on by noise, and predicted worse by a third.
 NATS_FURTHER, LEAST_EIGENVALUE_FURTHER = 4.0, 0.3
-VARIANCES_FURTHER: NDArray[np.float64] = np.geomspace(1e-4, 1e4, 161)
+VARIANCES_FURTHER = (1e-4, 1e4, 161)
 
 # --- the last steps
 
@@ -229,6 +229,8 @@ NO_WEIGHT, DOUBT = 0.25, 2.5
 # Tables smaller than this N are tiny, in unknown units: the budget does not allow any number of features, and a sure
 # effect is more often a wrong one, so that the slope must not be below 1 by this many standard deviations.
 TINY, TINY_DOUBT = 250, 1.5
+# Below this N a response's range is looked for near a normal law's. Set by `small_tables.py`.
+NORMAL_UNTIL = 100
 # Responses this many response scales from the centre are at it. A lump is this share of them there: a normal law has
 # .11, and a noisy share must exceed that by so many standard deviations. Beyond the last share nothing is off the lump.
 LUMP_WIDTH, NO_LUMP, LUMP, LUMP_DEVIATIONS, ALL_EQUAL = 0.2, 0.11, 0.35, 3, 0.95
@@ -271,47 +273,6 @@ MEDIAN_LINE_NUMBERS, UNIFORM_DEVIATION = 5, 12**-0.5
 MOST_MEDIAN_SLOPE = 2.0
 # The median size of a normal variable, in its standard deviations.
 NORMAL_MAD = 0.6745
-
-# --- grids (see `grids`)
-
-# Sizes lie between these powers of ten in steps of a factor of 1.3.
-SMALLEST_SIZE, LARGEST_SIZE, SIZE_STEP = 1e-12, 1e12, 1.3
-# Centres in scales: steps of 1/4 up to 64, of 1/2 up to 4,096, of 1 up to 16,384 (years need about a thousand).
-FINE_CENTERS, MIDDLE_CENTERS, COARSE_CENTERS = (0.25, 64), (64, 4096), (4096, 16385.0)
-FINE_STEP, MIDDLE_STEP = 0.25, 0.5
-# In nats: centres further than this many scales lose, and 0 gains.
-FAR_CENTER, FAR_LOSS, ZERO_GAIN = 40, 0.7, 2.0
-# Slopes in residual scales up to the first, in steps of exp of the second; odds for 0; the power of the prior.
-LARGEST_SLOPE, SLOPE_STEP, ZERO_ODDS, SLOPE_POWER = 4096, 0.25, 20, 0.5
-# Splits between these sizes of either sign in steps of a factor; the prior's power; 0 leads by `nats` less SPLIT_NATS,
-# within limits.
-SMALLEST_SPLIT, LARGEST_SPLIT, SPLIT_STEP, SPLIT_POWER = 1e-9, 1e9, 1.5, 0.25
-SPLIT_NATS, LEAST_ZERO_NATS, MOST_ZERO_NATS = 6, 3, 6
-# The step where even splits lead by more than MOST_NATS: a finer grid can be afforded, and values of a rare 0/1 feature
-# that lie near each other, far from 0, have a point between them. 0 leads by the least there. Set by `classifiers.py`.
-FINE_SPLIT_STEP = 1.15
-# Around given units: that many steps of sizes either way (a factor of 40), and the prior's loss a step; that many
-# quarters of a scale (40 scales).
-NEAR_STEPS, NEAR_LOSS, NEAR_QUARTERS, QUARTERS = 14, 0.15, 160, 4
-# How far a feature's upper tail reaches, in units of a normal's, and the prior.
-TAIL_FACTORS, TAIL_PRIOR = [1, 1.4, 2, 2.8, 4, 5.6, 8], [0.6, 0.15, 0.1, 0.06, 0.04, 0.03, 0.02]
-# The response's scale about its first estimate: from, to, points.
-FINE_SCALE_GRID = (0.2, 5, 60)
-# Points of the grid of residual scales.
-RESIDUAL_SCALE_POINTS = 47
-# How far a tenth of the responses lie from their centre, in response scales; 2.4 for a normal law. Quarters of octaves.
-# In unknown units below UNTIL a distance has a lead of a nat or two: there the prior is steeper. Set by
-# `small_tables.py`.
-NORMAL_TENTH, REACH_STEPS, REACH_LOSS, OCTAVE = 2.4, (-10, 45), 0.35, 4
-NORMAL_UNTIL, NORMAL_REACH_LOSS = 100, 1.0
-# Medians of residuals: that many steps of a twentieth of a scale either way.
-MEDIAN_STEPS, MEDIAN_STEP = 30, 20
-# How much nearer predictions are than a constant, in response scales: quarters of octaves.
-IMPROVEMENT_STEPS, IMPROVEMENT_LOSS = (-24, 33), 0.2
-# The grid of sizes of errors in `tune`: from, to, and steps of 2 %.
-SMALLEST_ERROR, LARGEST_ERROR, ERROR_STEP = 1e-6, 1e12, 0.02
-# The odds that a median on a grid is far from all data are at most exp of minus this.
-SAFE_MEDIAN_NATS = 6
 
 # --- steps of Newton's, for residuals that are bounded by their link
 
@@ -367,6 +328,8 @@ LEAST_LEVEL, MOST_LEVEL_STEP = 0.05, 3.0
 
 # --- safe medians
 
+# The odds that a median on a grid is far from all data are at most exp of minus this.
+SAFE_MEDIAN_NATS = 6
 # A pick that is e0-bounded-range costs e0^2 / 8 in zCDP; a utility of n / 2 has odds of exp(e0 n / 4).
 BOUNDED_RANGE, OF_A_MEDIAN = 8, 4
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dpsparse.algorithms.pursuit import budget, grids
 from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.grid_constants import MEDIAN_STEP
 from dpsparse.algorithms.pursuit.pursuit_data import Data, counter
 from dpsparse.algorithms.pursuit.releases import Planned, Releases
 from dpsparse.algorithms.pursuit.state import MedianLine, State
@@ -127,6 +128,6 @@ class MedianStep:
         median = releases.quantile(slot, count, grid)
         # The rank of a pick at this price has a standard deviation of 1 / sqrt(rho), and it is a point of a grid.
         rank = 1 / (releases.n_responses * math.sqrt(slot.rho))
-        noise = math.hypot(2 * c.MEDIAN_WIDTH / c.MEDIAN_INSIDE * rank, c.UNIFORM_DEVIATION / c.MEDIAN_STEP)
+        noise = math.hypot(2 * c.MEDIAN_WIDTH / c.MEDIAN_INSIDE * rank, c.UNIFORM_DEVIATION / MEDIAN_STEP)
         median /= 1 + (noise * state.residual_scale / line.error) ** 2
         return replace(state, conclusion=replace(concluded, median=replace(line, height=line.height + median)))
