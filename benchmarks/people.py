@@ -4,10 +4,10 @@ Run ``python benchmarks/people.py``. Simulated people have normal features, five
 noise, of which a share (the intraclass correlation) is a person's own. Features have mean 0 and variance 1, which no
 fit knows, or with ``--units any`` lie 0, 2 or 20 standard deviations from 0, in units from a hundredth to a hundred.
 Errors are l2 distances from the true effects for a standard deviation of each feature, over those of Huber's regression
-on the true features without privacy. Coverage is that of 90 % intervals of correctly selected features; on real panels,
-whose features are all taken, of the coefficients of OLS, whose errors would be clustered by person. Skewed noise that
-grows with a feature is what clips bias most: coverage there is of the population's coefficients, those of that feature
-apart.
+(with ``--estimand mean`` of least squares) on the true features without privacy. Coverage is that of 90 % intervals of
+correctly selected features; on real panels, whose features are all taken, of the coefficients of OLS, whose errors
+would be clustered by person. Skewed noise that grows with a feature is what clips bias most: coverage there is of the
+population's coefficients, those of that feature apart.
 """
 
 import time
@@ -35,11 +35,16 @@ SIZES = {
 NINETY = 1.645
 
 
-def simulated(rng, sizes, correlation, shared=0.0):
-    """Features, responses and people; a share of the features' variance is a person's own, too."""
+def simulated(rng, sizes, correlation, shared=0.0, neighbors=0.0):
+    """Features, responses and people; a share of the features' variance is a person's own, too.
+
+    Features next to each other are correlated by `neighbors`, and others by its powers.
+    """
     person = np.repeat(np.arange(len(sizes)), sizes)
     own, n = rng.standard_normal((len(sizes), D)), len(person)
     X = np.sqrt(1 - shared) * rng.standard_normal((n, D)) + np.sqrt(shared) * own[person]
+    if neighbors:
+        X @= np.linalg.cholesky(neighbors ** np.abs(np.subtract.outer(np.arange(D), np.arange(D)))).T
     noise = np.sqrt(correlation) * rng.standard_t(3, len(sizes))[person]
     noise += np.sqrt(1 - correlation) * rng.standard_t(3, n)
     return X, X[:, :5] @ EFFECTS + noise, person
@@ -51,11 +56,18 @@ def units_of(seed, units):
     return (rng.choice([0, 2, 20], D), 10.0 ** rng.integers(-2, 3, D)) if units == "any" else (np.zeros(D), np.ones(D))
 
 
-def one(seed, sizes, correlation, shared, epsilon, estimand, units):
+def plain_effects(X, y, estimand):
+    """Effects of the true features without privacy: least squares for those on the mean, and Huber's for others."""
+    if estimand == "mean":
+        return np.linalg.lstsq(np.column_stack([np.ones(len(y)), X[:, :5]]), y, rcond=None)[0][1:]
+    return huber_fit(X[:, :5], y)[1]
+
+
+def one(seed, sizes, correlation, shared, epsilon, estimand, units, neighbors):
     """Errors without privacy, by person and with records_per_person; hits of intervals; features found."""
     rng = np.random.default_rng(seed)
-    X, y, person = simulated(rng, sizes(rng), correlation, shared)
-    plain = np.linalg.norm(huber_fit(X[:, :5], y)[1] - EFFECTS)
+    X, y, person = simulated(rng, sizes(rng), correlation, shared, neighbors)
+    plain = np.linalg.norm(plain_effects(X, y, estimand) - EFFECTS)
     center, scale = units_of(seed, units)
     X, truth = (X + center) * scale, np.append(EFFECTS, np.zeros(D - 5))
     options = {"sparsity": 5, "epsilon": epsilon, "random_state": seed, "estimand": estimand}
@@ -69,17 +81,19 @@ def one(seed, sizes, correlation, shared, epsilon, estimand, units):
     return plain, *(np.linalg.norm(each.coef_ * scale - truth) for each in (fit, group)), hits, len(right)
 
 
-def report_simulated(name, correlation, shared, seeds, estimand, units):
+def report_simulated(name, correlation, shared, seeds, estimand, units, neighbors):
     """Print a line on one kind of people, at epsilon 1."""
-    runs = [one(seed, SIZES[name], correlation, shared, 1.0, estimand, units) for seed in seeds]
+    runs = [one(seed, SIZES[name], correlation, shared, 1.0, estimand, units, neighbors) for seed in seeds]
     plain, by_person, group = (np.mean([run[k] for run in runs]) for k in range(3))
     hits = [hit for run in runs for hit in run[3]]
     share = np.mean(hits) if hits else np.nan
-    features = f", features {shared:g}" if shared else ""
+    features = (f", features {shared:g}" if shared else "") + (f", neighbors {neighbors:g}" if neighbors else "")
+    typical = np.median([run[1] for run in runs]) / np.median([run[0] for run in runs])
+    whose = "OLS's" if estimand == "mean" else "Huber's"
     click.echo(
         f"{name}, correlation {correlation:g}{features}, {estimand}, {units} units: error {by_person:.3f} "
-        f"(at most {max(run[1] for run in runs):.2f}), {by_person / plain:.2f} of Huber's, {by_person / group:.2f} of "
-        f"group privacy's; covered {share:.2f} of {len(hits)} "
+        f"(at most {max(run[1] for run in runs):.2f}), {by_person / plain:.2f} of {whose} (medians {typical:.2f}), "
+        f"{by_person / group:.2f} of group privacy's; covered {share:.2f} of {len(hits)} "
         f"(se {np.sqrt(share * (1 - share) / max(1, len(hits))):.2f}); found {np.mean([run[4] for run in runs]):.1f}"
     )
 
@@ -218,15 +232,16 @@ def report_time(n, repeats):
 @click.option("--rows", default=200_000, show_default=True, help="Of the table for times.")
 @click.option("--estimand", type=click.Choice(["mean", "typical"]), default="typical", show_default=True)
 @click.option("--units", type=click.Choice(["standard", "any"]), default="standard", show_default=True)
-def main(part, seeds, first_seed, sizes, correlations, people, population, panels, rows, estimand, units):
+@click.option("--neighbors", default=0.0, show_default=True, help="Correlation of features next to each other.")
+def main(part, seeds, first_seed, sizes, correlations, people, population, panels, rows, estimand, units, neighbors):
     """Print errors, coverage and time."""
     warnings.simplefilter("ignore")
     seeds = range(first_seed, first_seed + seeds)
     if part in ("simulated", "all"):
         for name in [list(SIZES)[int(place)] for place in sizes.split(",")]:
             for correlation in map(float, correlations.split(",")):
-                report_simulated(name, correlation, 0.0, seeds, estimand, units)
-            report_simulated(name, 0.3, 0.8, seeds, estimand, units)
+                report_simulated(name, correlation, 0.0, seeds, estimand, units, neighbors)
+            report_simulated(name, 0.3, 0.8, seeds, estimand, units, neighbors)
     if part in ("skewed", "all"):
         for n_people in map(int, people.split(",")):
             for own, shared in ((0.0, 0.0), (0.5, 0.0), (0.5, 0.8)):
