@@ -283,3 +283,6 @@ def test_rows_of_people_tell_less_the_more_alike_they_are():
     # Copies of a row tell what the row does.
     assert errors[-1] == pytest.approx(one.expected_error, rel=0.2)
     assert "people" in plan(200, 40, 5, 0.5, rows_per_person=2).caveat
+    # As in a fit, ids leave nothing to a promise of at most so many.
+    with pytest.raises(ValueError, match="leave it out where rows_per_person is given"):
+        plan(200, 40, 5, 0.5, rows_per_person=2, records_per_person=3)

@@ -179,13 +179,31 @@ def test_evaluations_and_tuning_take_such_frames():
     assert tune([regressor(), regressor().set_params(sparsity=1)], FRAME, COST).estimator.sparsity in (1, 2)
 
 
+@pytest.mark.parametrize(
+    "fit",
+    [
+        lambda m, X, ids: m.fit(X, COST, person=ids),
+        lambda m, X, ids: m.fit(X.assign(cost=COST), formula="cost ~ .", person=ids),
+    ],
+)
+def test_ids_beside_a_frame_are_those_of_a_column(fit):
+    # No column of the frame gives its name away to the ids.
+    frame, who = FRAME.assign(person=FRAME.iloc[:, 0]), np.arange(N) // 2
+    by_name = fit(regressor(), frame.assign(who=[f"p{k}" for k in who]), "who").released_
+    for ids in (who, [(k, "p") for k in who], pd.Series(who).astype("category")):
+        by_ids = fit(regressor(), frame, ids).released_
+        assert by_ids.features == by_name.features
+        assert (by_ids.coef == by_name.coef).all()
+        assert (by_ids.privacy.n_records, by_ids.privacy.guarantee.rows) == (N // 2, N)
+    with pytest.raises(ValueError, match="2 ids and X"):
+        fit(regressor(), frame, [1, 2])
+
+
 def test_people_and_exposures_are_columns_of_the_frame():
     rows = FRAME.assign(who=np.arange(N) // 2, years=1.0 + np.arange(N) % 2)
     by_person = regressor().fit(rows, COST, person="who").released_
     assert (by_person.privacy.n_records, by_person.privacy.guarantee.rows) == (N // 2, N)
     assert "who" not in {feature.column for feature in by_person.features}
-    with pytest.raises(ValueError, match="person must be the name of a column"):
-        regressor().fit(FRAME, COST, person=np.arange(N))
     visits = RNG.poisson(rows.years * np.exp(1.0 * rows.smoker))
     counts = PrivateSparsePoissonRegressor(sparsity=1, epsilon=4.0, exposure="years", random_state=0)
     assert counts.fit(rows, visits).released_.exposure == "years"

@@ -5,6 +5,7 @@ id was read in two ways: texts beside other ids, as a file that is read in piece
 are refused. What is raised here follows from types and lengths, but for constant sentences.
 """
 
+import itertools
 import math
 from typing import Any
 
@@ -123,6 +124,24 @@ def without_ids(X: Any, person: Any) -> tuple[Any, Any]:
     if list(columns).count(person) != 1:
         raise ValueError(f"person={person!r} must be the name of one column of X")
     return (X.drop(columns=person) if hasattr(X, "iloc") or is_dask(X) else X.drop(person)), X[person]
+
+
+def ids_beside(X: Any, person: Any, target: str | None = None) -> tuple[str | None, list[tuple[str, NDArray[np.intp]]]]:
+    """What the column of people is called, and that column, of whole numbers, where ids are given beside a frame.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> name, ((_, numbers),) = ids_beside(pd.DataFrame({"person": ["he", "she", "she"]}), ["A", "b", "b"])
+    >>> name, numbers.tolist(), ids_beside(pd.DataFrame({"who": [1]}), "who")
+    ('people', [0, 1, 1], ('who', []))
+    """
+    if person is None or isinstance(person, str):
+        return person, []
+    taken = {target, *map(str, getattr(X, "column_names", X.columns))}
+    names = itertools.chain(["person", "people"], map("person {}".format, itertools.count()))
+    name = next(name for name in names if name not in taken)
+    return name, [(name, people_of(person, len(X)).number)]
 
 
 def people_rows(rows: Any, people: People) -> Any:

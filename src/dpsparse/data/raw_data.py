@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpsparse.data.object_tables import as_objects, listed
-from dpsparse.data.person_ids import people_of
+from dpsparse.data.person_ids import ids_beside, people_of
 from dpsparse.data.public_schema import read_schema
 from dpsparse.data.validation import is_dask, name_of_response, refuse_masked
 from dpsparse.engine.people import People
@@ -309,7 +309,8 @@ def raw_data(
     # Texts are categories by their type, unless everything is text, also numbers, and nobody says which.
     categories = texts if any(kind != Kind.text for kind in public.values()) else getattr(table, "categorical", ())
     declared = {**dict.fromkeys(categories, Kind.text), **public}
-    read = read_formula(formula, table.names, declared, text_types=texts)
+    apart = [named.get(role) for role in ("exposure", "person")]
+    read = read_formula(formula, table.names, declared, text_types=texts, apart=apart)
     if target not in (None, read.target):
         raise FileError(f"the response of the formula is {quoted(read.target)}, and the target {quoted(str(target))}")
     return RawData(FormulaTable(table, read), read.target, bounds, kinds, formula=read, **named)  # type: ignore[arg-type]
@@ -334,8 +335,10 @@ def frame_with_text(X: Any) -> bool:
     return is_frame(X) and any(column.kind not in _TYPED for column in frame_columns(X))
 
 
-def join_response(X: Any, y: Any, bounds: Bounds, schema: Any = None) -> RawData:
+def join_response(X: Any, y: Any, bounds: Bounds, schema: Any = None, person: Any = None) -> RawData:
     """A frame and its responses, row by row, as a raw table; `schema` is what is public of its types.
+
+    `person` is the name of its column of ids, or has these ids.
 
     Examples
     --------
@@ -356,7 +359,8 @@ def join_response(X: Any, y: Any, bounds: Bounds, schema: Any = None) -> RawData
     # A list declares no type: that which NumPy gives it follows from the responses, of which one may be missing.
     values = as_objects(y) if isinstance(y, list | tuple) else y
     target = name_of_response(y, {str(name) for name in getattr(X, "column_names", X.columns)})
-    return raw_data(FrameTable(X, (target, values)), target, bounds, None, schema)
+    person, ids = ids_beside(X, person, target)
+    return raw_data(FrameTable(X, (target, values), *ids), target, bounds, None, schema, person=person)
 
 
 def check_options(store: Any, known: str, target: str | None, bounds: Any) -> None:

@@ -1,7 +1,6 @@
 """What estimators by a private pursuit have in common, whatever their responses are: `fit`, prices, intervals."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache
 from typing import Any, Literal, Self
 
@@ -15,7 +14,7 @@ from dpsparse.algorithms.pursuit.pursuit_constants import COLUMNS_A_VARIABLE
 from dpsparse.algorithms.pursuit.schedule import Schedule, n_with_units, schedule_for
 from dpsparse.algorithms.pursuit.shared_units import SharedUnits
 from dpsparse.data.as_table import as_table
-from dpsparse.data.person_ids import people_of, people_rows, without_ids
+from dpsparse.data.person_ids import ids_beside, people_of, people_rows, without_ids
 from dpsparse.data.public_units import n_units_known, public_units, units_known
 from dpsparse.data.raw_data import RawData, frame_with_text, is_frame, join_response, raw_data, refuse_beside
 from dpsparse.data.validation import cap_sparsity, check_count, name_of_response
@@ -248,13 +247,12 @@ class PursuitEstimator(PrivateEstimator):
         return self._as_raw(X, y, person, formula=formula, schema=schema)
 
     def _as_raw(self, X: Any, y: Any, person: Any = None, *, formula: str | None = None, schema: Any = None) -> RawData:
-        """A frame with text and its responses, as a fit reads cells; `person` names its column of ids."""
-        if person is not None and not isinstance(person, str):
-            raise ValueError("person must be the name of a column of X, where X is a frame with text")
+        """A frame with text and its responses, as a fit reads cells; `person` names its column of ids, or has them."""
         known = Bounds(response_center=self.response_center, response_scale=self.response_scale)
         if formula is None:
-            return replace(join_response(X, y, known, schema), person=person)
-        return raw_data(FrameTable(X), None, known, formula, schema, person=person)
+            return join_response(X, y, known, schema, person)
+        person, ids = ids_beside(X, person)
+        return raw_data(FrameTable(X, *ids), None, known, formula, schema, person=person)
 
     @property
     def _sparsity_parameter(self) -> str:

@@ -149,6 +149,8 @@ def plan(
             f"rows_per_person={rows_per_person!r} must be at least 1, and row_correlation={row_correlation!r} must lie "
             "in [0, 1]"
         )
+    if rows_per_person > 1 and records_per_person > 1:
+        raise ValueError("records_per_person is for tables without ids: leave it out where rows_per_person is given")
     if share_of_yes is not None and not 0 < share_of_yes < 1:
         raise ValueError(f"share_of_yes={share_of_yes!r} must lie strictly between 0 and 1")
     if mean_response is not None and not 0 < mean_response < math.inf:

@@ -205,6 +205,8 @@ def test_all_other_columns_are_a_dot_and_frames_of_polars_are_read():
     assert data.columns == ["age", "annual income", "smoker", "grade", "region"]
     # The formula that a model keeps names them, whatever columns new records have.
     assert data.formula.text == "cost ~ age + `annual income` + smoker + grade + region"
+    # A column that says whose record it is has been named, and is not among the others.
+    assert "grade" not in read_table(DATA, formula="cost ~ .", person="grade").columns
 
 
 def test_people_and_exposures_are_no_terms():

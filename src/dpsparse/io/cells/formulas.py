@@ -89,13 +89,18 @@ class Formula:
 
 
 def read_formula(
-    text: str, names: Sequence[str] | None, kinds: Mapping[str, Any], *, text_types: Collection[str] = ()
+    text: str,
+    names: Sequence[str] | None,
+    kinds: Mapping[str, Any],
+    *,
+    text_types: Collection[str] = (),
+    apart: Collection[str | None] = (),
 ) -> Formula:
     """The formula in a text, for a table with these columns; None for any table, where the text was read before.
 
     `kinds` are public: how columns are read. `text_types` are the columns that are text or categories by their type. Of
-    all other columns it is not known whether they are numbers. Raises FileError with the remedy, before a value is
-    read.
+    all other columns it is not known whether they are numbers. Those `apart`, such as ids, are not among the others
+    that "." stands for. Raises FileError with the remedy, before a value is read.
 
     Examples
     --------
@@ -104,7 +109,7 @@ def read_formula(
     >>> formula.text, formula.columns, formula.products
     ('cost ~ age + sex + age:sex', ('age', 'sex'), (Product(number='age', category='sex'),))
     """
-    left, right = _sides(text, names)
+    left, right = _sides(text, [name for name in names or () if name not in apart])
     reading = _Reading(names, kinds, text_types)
     if len(left) != 1 or len(left[0]) != 1:
         raise FileError(f"formula: the response is one column, or a function of one, {EXAMPLE}")
@@ -130,15 +135,15 @@ def read_formula(
 _Factor = tuple[str, bool]
 
 
-def _sides(text: str, names: Sequence[str] | None) -> tuple[list[list[_Factor]], list[list[_Factor]]]:
-    """The terms on both sides, each a list of factors."""
+def _sides(text: str, others: Sequence[str]) -> tuple[list[list[_Factor]], list[list[_Factor]]]:
+    """The terms on both sides, each a list of factors; "." stands for the `others` that are not on the left."""
     try:
         from formulaic.parser import DefaultFormulaParser  # type: ignore[import-untyped]  # it has no types
     except ImportError:
         raise FileError("formula: reading one needs formulaic: pip install 'dpsparse[data]'") from None
     if not isinstance(text, str) or text.count("~") != 1 or not all(map(str.strip, text.split("~"))):
         raise FileError(f"formula must have a response and features, {EXAMPLE}")
-    known = {"__formulaic_variables_available__": list(names or ())}
+    known = {"__formulaic_variables_available__": list(others)}
     try:
         sides = DefaultFormulaParser().get_terms(text, context=known)
         left, right = [[_factors(term) for term in side] for side in (sides.lhs, sides.rhs)]

@@ -74,7 +74,8 @@ class FrameTable(BlockTable):
     Kinds of texts and objects are learned: what made the frame inferred them from the data. Levels of categorical
     columns are not read.
 
-    The frame is not copied. A name and its `response`, a column of any library, stand behind its own columns.
+    The frame is not copied. `further` columns of any library, such as the response, each with its name, stand behind
+    its own.
 
     Examples
     --------
@@ -86,13 +87,13 @@ class FrameTable(BlockTable):
     [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
     """
 
-    def __init__(self, frame: Any, response: tuple[str, Any] | None = None) -> None:
+    def __init__(self, frame: Any, *further: tuple[str, Any]) -> None:
         self.names = [str(name) for name in getattr(frame, "column_names", frame.columns)]
         columns = frame_columns(frame)
-        if response is not None:
+        for name, values in further:
             # By position: labels of rows are not looked at.
-            self.names.append(response[0])
-            columns.append(as_column(response[1]))
+            self.names.append(name)
+            columns.append(as_column(values))
         if len(set(self.names)) < len(self.names) or not all(map(is_name, self.names)):
             raise ValueError("every column of a frame needs a printable name of its own")
         self._columns, self._n_rows = columns, len(frame)
