@@ -218,7 +218,7 @@ def main(parts, which, names, epsilon, seeds, first_seed, sizes, laws, sparsity,
     if find_spec("statsmodels") is None:
         raise click.ClickException('statsmodels has some of the tables: pip install -e ".[bench]"')
     os.environ["DPSPARSE_NUM_THREADS"] = "1"  # Processes share the cores.
-    known = SETS["development"] | SETS["held-out"]
+    known = {name: table for tables in SETS.values() for name, table in tables.items()}
     if unknown := set(names) - set(known):
         raise click.BadParameter(f"{sorted(unknown)} not among {sorted(known)}", param_hint="--table")
     tables = {name: known[name] for name in names} or SETS[which]

@@ -1,4 +1,6 @@
-"""The line of log odds on predicted ones, and given units of many features."""
+"""The line of log odds on predicted ones, where mean scores of many features are taken, and their given units."""
+
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -7,10 +9,12 @@ from dpsparse import PrivateSparseClassifier
 from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.facts import PublicFacts
-from dpsparse.algorithms.pursuit.log_odds import spread_of
+from dpsparse.algorithms.pursuit.log_odds import over_spreads, spread_of
 from dpsparse.algorithms.pursuit.schedule import schedule_for, steps_of
+from dpsparse.algorithms.pursuit.steps.all_columns import AllColumnsStep, _halfway
 from dpsparse.algorithms.pursuit.steps.odds_line import OddsLineStep, _line, _slopes
 from dpsparse.families.binomial import BINOMIAL
+from dpsparse.inference.scores_together import Together
 from dpsparse.privacy.guarantee import Guarantee
 
 
@@ -46,6 +50,30 @@ def test_slopes_are_those_of_normal_log_odds():
     weights = p * (1 - p) * np.minimum(1, 0.5 / np.maximum(p, 1 - p))
     expected = [[weights.mean(), (weights * u).mean()], [(weights * u).mean(), (weights * u**2).mean()]]
     assert np.allclose(_slopes(spread, -0.7, 0.5), expected, atol=1e-3)
+
+
+@pytest.mark.parametrize(("n", "d", "follows"), [(5_000, 30, False), (50_000, 5, True)])
+def test_scores_are_taken_at_the_most_likely_effects_where_a_step_starts_from_them(n, d, follows):
+    schedule = schedule_for(Guarantee(1.0, 1e-5), n=n, d=d, sparsity=d, family=BINOMIAL)
+    steps = [step for step in schedule.steps if isinstance(step, AllColumnsStep)]
+    assert steps
+    assert all(step.reference_follows == follows for step in steps)
+
+
+def test_scores_of_many_features_are_taken_between_the_most_likely_effects_and_their_mean():
+    precision, likely = np.diag([400.0, 20.0, 20.0]), np.array([0.5, 0.2, -0.1])
+    solution = Together(likely, precision, precision @ likely)
+    kept = np.array([0, 2, 3])
+    effects = np.zeros(4)
+    effects[kept] = likely
+    state = SimpleNamespace(effects=effects, kept=kept, constants=1, evidence=SimpleNamespace(together=None))
+    assert np.array_equal(_halfway(state, np.eye(3)), effects)
+    state.evidence.together = solution
+    mean = over_spreads(solution, np.eye(3), 1).effects
+    # Effects that may be noise are shrunk, and a feature that is not kept stays as it is.
+    assert abs(mean[1]) < 0.1
+    assert np.allclose(_halfway(state, np.eye(3))[kept], (likely + mean) / 2)
+    assert effects[1] == _halfway(state, np.eye(3))[1] == 0.0
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from dpsparse.algorithms.pursuit.updates import rare
 from dpsparse.inference.one_step import OneStep
 from dpsparse.inference.scores_together import SlopeAt, Together
 from dpsparse.inference.shrinkage import shrunk
-from dpsparse.inference.spread import averaged
+from dpsparse.inference.spread import Averaged, averaged
 
 
 def row_moments(state: State) -> NDArray[np.float64]:
@@ -145,10 +145,14 @@ def _averaged(state: State, step: OneStep, moments: NDArray[np.float64], solutio
 
     A verdict would make all of them a constant where each single effect is in doubt.
     """
-    first = state.constants
-    units = np.diagonal(moments)[first:] ** -0.5
-    mean = averaged(solution.score, solution.precision, first, c.CONSTANT_SPREAD, units)
+    mean = over_spreads(solution, moments, state.constants)
     return _predicting(state, step, mean.effects, mean.of_nothing, moments)
+
+
+def over_spreads(solution: Together, moments: NDArray[np.float64], constants: int) -> Averaged:
+    """Effects averaged over all spreads that they may have, each for a standard deviation of its feature."""
+    units = np.diagonal(moments)[constants:] ** -0.5
+    return averaged(solution.score, solution.precision, constants, c.CONSTANT_SPREAD, units)
 
 
 def _predicting(

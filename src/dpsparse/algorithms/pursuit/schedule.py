@@ -65,7 +65,7 @@ def steps_of(facts: PublicFacts, reference_rho: float = 0.0) -> tuple[Step, ...]
         return (
             SplitsStep(facts),
             opening,
-            *_by_newton(facts),
+            *_by_newton(facts, reference_follows=reference_rho > 0),
             *level,
             ConcludeStep(reference_follows=reference_rho > 0),
             *(_to_reference(facts, reference_rho) if reference_rho else (OddsLineStep(facts),)),
@@ -151,7 +151,7 @@ def _all_at_once(facts: PublicFacts) -> Iterator[Step]:
     yield SettleStep(facts)
 
 
-def _by_newton(facts: PublicFacts) -> Iterator[Step]:
+def _by_newton(facts: PublicFacts, reference_follows: bool) -> Iterator[Step]:
     """Select a feature, learn its unit, step; or take all features, and step some times."""
     n_picks, of_units, selects = decisions.n_picks(facts), budget.unit_shares(facts), decisions.selects(facts)
     for place in range(1, n_picks + 1):
@@ -164,7 +164,7 @@ def _by_newton(facts: PublicFacts) -> Iterator[Step]:
     if facts.family.bounded:
         yield RowMomentsStep(facts)
         for place in range(1, SCORES_OF_ALL + 1):
-            yield AllColumnsStep(facts, place)
+            yield AllColumnsStep(facts, place, reference_follows)
         return
     for place in range(1, NEWTON_STEPS + 1):
         yield NewtonStep(facts, place, NEWTON_STEPS, columns=0)

@@ -14,7 +14,13 @@ from numpy.typing import NDArray
 from dpsparse.algorithms.pursuit import newton_budget as budget
 from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.facts import PublicFacts
-from dpsparse.algorithms.pursuit.log_odds import prior_precision, row_moments, slope_at, without_columns
+from dpsparse.algorithms.pursuit.log_odds import (
+    over_spreads,
+    prior_precision,
+    row_moments,
+    slope_at,
+    without_columns,
+)
 from dpsparse.algorithms.pursuit.pursuit_data import Data
 from dpsparse.algorithms.pursuit.releases import Planned, Releases
 from dpsparse.algorithms.pursuit.state import State
@@ -69,10 +75,11 @@ def _varying(state: State, released: NoisyMatrix) -> State:
 
 @dataclass(frozen=True)
 class AllColumnsStep:
-    """One mean score on all columns; `place` counts from 1."""
+    """One mean score on all columns; `place` counts from 1, and a step to the reference may follow all of them."""
 
     facts: PublicFacts
     place: int
+    reference_follows: bool = False
 
     @cached_property
     def score(self) -> Planned:
@@ -89,17 +96,30 @@ class AllColumnsStep:
         bound = self.facts.family.selection_tau(state.residual_scale, self.facts.known)
         turn, slope = half_white(moments), slope_at(state.center, moments, state.constants)
         row_bound = c.MANY_NORM * math.sqrt(np.trace(turn @ moments @ turn.T))
-        at = Scores(data, releases, state.center, state.effects, tuple(map(int, kept)), bound, row_bound)
+        effects = state.effects.copy() if self.reference_follows else _halfway(state, moments)
+        at = Scores(data, releases, state.center, effects, tuple(map(int, kept)), bound, row_bound)
         mean, noise = at.mean(self.score, at.terms("score", turn), Clip(row_bound * bound))
-        origin, steeper = state.effects[kept], math.sqrt(self.facts.rows.mean)
+        origin, steeper = effects[kept], math.sqrt(self.facts.rows.mean)
         slopes = slope(origin, bound) * moments
         scores = *evidence.scores, MeanScore(origin, steeper * turn @ slopes, mean, noise, bound)
         sampling = steeper**2 * releases.n_responses * slopes
         solution = together(scores, origin, prior_precision(state), sampling, moments, slope)
-        effects = state.effects.copy()
         effects[kept] = solution.effects
         evidence = replace(evidence, scores=scores, precision=solution.precision, together=solution)
         return replace(state, effects=effects, evidence=evidence)
+
+
+def _halfway(state: State, moments: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The effects at which the next mean score is taken: between the most likely ones so far and their mean.
+
+    The first are mostly noise where yes is rare, and a score that is taken there tells less of the way back. A step to
+    the reference starts at the first ones, and is for tables in which they are no noise.
+    """
+    effects, solution = state.effects.copy(), state.evidence.together
+    if solution is not None:
+        mean = over_spreads(solution, moments, state.constants).effects
+        effects[state.kept] += c.TOWARDS_MEAN * (mean - effects[state.kept])
+    return effects
 
 
 def half_white(moments: NDArray[np.float64]) -> NDArray[np.float64]:
