@@ -220,6 +220,7 @@ def test_a_long_step_has_settled_where_what_it_leaves_is_within_an_error():
     assert settled.settled
     assert np.all((settled.bias > 0) & (settled.bias < 0.1))
     assert near.bent(start, whitening) == near
+    assert far.bent(start, replace(whitening, cubed=30.0)) == far
     assert replace(far, settled=True).bent(start, whitening).bias is far.bias
 
 

@@ -40,6 +40,8 @@ class Whitening:
         The share of the second moments that the clip of rows leaves out.
     steeper : float
         What G is multiplied by in the derivative of a person's score: the root of the mean number of their rows.
+    cubed : float
+        The mean cubed norm of white rows, in units of what it is where all are as long as each other.
     """
 
     root: NDArray[np.float64]
@@ -48,6 +50,7 @@ class Whitening:
     noise: float
     left_out: float
     steeper: float = 1.0
+    cubed: float = 1.0
 
     @classmethod
     def of(
@@ -57,7 +60,8 @@ class Whitening:
         inner = usable_moments(released, c.ROW_MOMENT_DEVIATIONS, shrinks=steeper > 1)
         root = power(rough, 0.5) @ power(inner, 0.5)
         left_out = rows.beyond(clip.bound) / max(np.trace(inner), c.NO_VARIANCE)
-        return cls(root, power(rough, -0.5), inner, released.noise, left_out, steeper)
+        cubed = rows.mean(np.minimum(rows.values, rows.farthest) ** 1.5) / len(root) ** 1.5
+        return cls(root, power(rough, -0.5), inner, released.noise, left_out, steeper, cubed)
 
     @property
     def inverse_root(self) -> NDArray[np.float64]:
@@ -246,10 +250,11 @@ class OneStep:
     def bent(self, start: NDArray[np.float64], whitening: Whitening) -> "OneStep":
         """The same, and settled too where what the step leaves is small, as other residuals are clipped after it.
 
-        A step is left with its square in units of tau, in white units: far below its length if the fit is near already.
-        Where that is within an error it counts as a bias, however many errors long the step is.
+        A step is left with its square in units of tau, in white units: far below its length if the fit is near already,
+        and more where few rows are far longer than others. Within an error it counts as a bias, however many errors
+        long the step is.
         """
-        left = c.CLIPPED_CURVE / self.tau * self._squared_length(start, whitening)
+        left = c.CLIPPED_CURVE * whitening.cubed / self.tau * self._squared_length(start, whitening)
         if self.settled or left > c.MOST_LEFT * np.sqrt(self._variance(whitening) / len(start)):
             return self
         return replace(self._with_left(left, whitening), settled=True)
