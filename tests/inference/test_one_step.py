@@ -1,5 +1,7 @@
 """One step to a reference estimator: least squares on exact moments, and errors that simulations have."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -208,3 +210,20 @@ def test_a_step_that_leads_further_than_expected_has_not_settled():
     errors = np.array([0.1, 0.1])
     assert step.since(np.array([1.0, 1.5]), errors).settled
     assert not step.since(np.array([1.0, 1.0]), errors).settled
+
+
+def test_a_long_step_has_settled_where_what_it_leaves_is_within_an_error():
+    whitening = Whitening(np.eye(2), np.eye(2), np.eye(2), 0.01, 0.0)
+    far = OneStep(np.array([1.0, 2.0]), np.diag([0.04, 0.04]), np.zeros(2), tau=100.0, settled=False)
+    near, start = replace(far, tau=1.0), np.zeros(2)
+    settled = far.bent(start, whitening)
+    assert settled.settled
+    assert np.all((settled.bias > 0) & (settled.bias < 0.1))
+    assert near.bent(start, whitening) == near
+    assert far.bent(start, replace(whitening, cubed=30.0)) == far
+    assert replace(far, settled=True).bent(start, whitening).bias is far.bias
+
+
+def test_a_large_bias_counts_beyond_some_errors():
+    step = OneStep(np.zeros(2), np.diag([0.04, 0.04]), np.array([0.1, 1.4]), np.inf)
+    np.testing.assert_allclose(step.with_large_bias, np.diag([0.04, 1.04]))

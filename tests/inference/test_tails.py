@@ -36,6 +36,17 @@ def test_equal_values_far_out_are_seen_in_a_few_bins():
     assert all(0.8 * expected < law.beyond(20.0) < 2.5 * expected for law in found)
 
 
+def test_the_farthest_norm_is_one_that_a_record_has():
+    rng = np.random.default_rng(5)
+    for exponent in (2, 4):
+        norms, n, noise = rng.random(20_000) ** (-1 / exponent), 20_000, 20.0
+        true = np.histogram(norms, np.append(NORM_BINS[:-1], np.inf))[0]
+        found = [
+            Norms.of(NORM_BINS, true + noise * rng.standard_normal(len(true)), noise, n).farthest for _ in range(20)
+        ]
+        assert 0.4 * n ** (1 / exponent) < np.median(found) < 2.5 * n ** (1 / exponent)
+
+
 @pytest.mark.parametrize("n_lump", [0, 60])
 def test_in_a_large_table_a_few_far_records_make_no_more_than_they_are(n_lump):
     rng = np.random.default_rng(4)

@@ -22,7 +22,7 @@ EARLY_BOUND = 1.7
 LARGEST_MEAN = 3.0
 # Scores of counts have lighter tails than those of costs and incomes, and what a clip leaves out of them points in more
 # directions: with the other families' numbers intervals held in all cases. Set by `counts.py --set development`.
-COUNT_TAILS = Tails(index=4.5, bias=0.35, left_out=0.6)
+COUNT_TAILS = Tails(index=4.5, bias=0.35, left_out=0.6, power=1.0)
 # The share of residuals within that clip, about, and the most by which the constant moves at a time.
 WITHIN, LARGEST_STEP = 0.7, 0.5
 

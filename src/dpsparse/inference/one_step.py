@@ -40,6 +40,8 @@ class Whitening:
         The share of the second moments that the clip of rows leaves out.
     steeper : float
         What G is multiplied by in the derivative of a person's score: the root of the mean number of their rows.
+    cubed : float
+        The mean cubed norm of white rows, in units of what it is where all are as long as each other.
     """
 
     root: NDArray[np.float64]
@@ -48,6 +50,7 @@ class Whitening:
     noise: float
     left_out: float
     steeper: float = 1.0
+    cubed: float = 1.0
 
     @classmethod
     def of(
@@ -57,7 +60,8 @@ class Whitening:
         inner = usable_moments(released, c.ROW_MOMENT_DEVIATIONS, shrinks=steeper > 1)
         root = power(rough, 0.5) @ power(inner, 0.5)
         left_out = rows.beyond(clip.bound) / max(np.trace(inner), c.NO_VARIANCE)
-        return cls(root, power(rough, -0.5), inner, released.noise, left_out, steeper)
+        cubed = rows.mean(np.minimum(rows.values, rows.farthest) ** 1.5) / len(root) ** 1.5
+        return cls(root, power(rough, -0.5), inner, released.noise, left_out, steeper, cubed)
 
     @property
     def inverse_root(self) -> NDArray[np.float64]:
@@ -233,13 +237,39 @@ class OneStep:
         bias = np.hypot(clipped, whitening.left_out * move)
         return cls(start + move, spread * (sampling + noise**2) + tilted, bias, tau, sampling=spread * sampling)
 
+    @property
+    def with_large_bias(self) -> NDArray[np.float64]:
+        """The covariance, with what of the bound on the bias is beyond so many errors that it may be most of all."""
+        large = np.maximum(0.0, self.bias - c.LARGE_BIAS * np.sqrt(np.diagonal(self.covariance)))
+        return np.asarray(self.covariance + np.diag(large**2))
+
     def curved(self, start: NDArray[np.float64], whitening: Whitening) -> "OneStep":
         """The same, with a bias for what a straight line does not see of the curve of an exponential."""
-        move = self.effects - start
+        return self._with_left(c.EXPONENTIAL_CURVE * self._squared_length(start, whitening), whitening)
+
+    def bent(self, start: NDArray[np.float64], whitening: Whitening) -> "OneStep":
+        """The same, and settled too where what the step leaves is small, as other residuals are clipped after it.
+
+        A step is left with its square in units of tau, in white units: far below its length if the fit is near already,
+        and more where few rows are far longer than others. Within an error it counts as a bias, however many errors
+        long the step is.
+        """
+        left = c.CLIPPED_CURVE * whitening.cubed / self.tau * self._squared_length(start, whitening)
+        if self.settled or left > c.MOST_LEFT * np.sqrt(self._variance(whitening) / len(start)):
+            return self
+        return replace(self._with_left(left, whitening), settled=True)
+
+    def _squared_length(self, start: NDArray[np.float64], whitening: Whitening) -> float:
+        """The squared length of the step in white units, without that of its noise."""
+        length = float(np.sum((whitening.root.T @ (self.effects - start)) ** 2))
+        return max(0.0, length - self._variance(whitening))
+
+    def _variance(self, whitening: Whitening) -> float:
         straight = whitening.root.T
-        length = float(np.sum((straight @ move) ** 2)) - float(np.trace(straight @ self.covariance @ straight.T))
-        # In white units a step of length l leaves half of its square, at most along the step.
-        left = c.EXPONENTIAL_CURVE * max(0.0, length)
+        return float(np.trace(straight @ self.covariance @ straight.T))
+
+    def _with_left(self, left: float, whitening: Whitening) -> "OneStep":
+        """The same, with a bias of this length in white units, at most along the step."""
         scale = np.sqrt(np.diagonal(np.linalg.inv(whitening.second_moments)))
         return replace(self, bias=np.hypot(self.bias, left * scale))
 

@@ -2,7 +2,7 @@
 
 Beyond a threshold t where the histogram still rises above its noise, the survival function is taken to be
 A exp(-a x - q x^2 / 2) with x = log(u / t): a Pareto tail for q = 0, one that ends as a lognormal's does for q > 0.
-(a, q) have a posterior on a grid, given the noisy counts, and its mean is the law from there on.
+(a, q) have a posterior on a grid, given the noisy counts, and a power mean over it is the law from there on.
 """
 
 import math
@@ -50,11 +50,14 @@ class Tails:
     left_out : float
         What it leaves out of a mean in one white direction of k, in units of a sqrt(k)-th of what it leaves out of the
         norm, at most.
+    power : float
+        That of the mean over the laws of a tail that a histogram leaves possible: below 1 the heaviest count less.
     """
 
     index: float = c.TYPICAL_TAIL_INDEX
     bias: float = c.SCORE_BIAS
     left_out: float = c.LEFT_OUT
+    power: float = c.TAIL_POWER
 
     def of_sums(self, root: float, bounded: bool) -> "Tails":
         """The same of sums over the rows of a person, `root` the mean root of their number.
@@ -67,11 +70,11 @@ class Tails:
         --------
         >>> from dpsparse.inference.tails import Tails
         >>> Tails(index=2.0, bias=0.5, left_out=1.2).of_sums(4.0, bounded=True)
-        Tails(index=8.0, bias=0.125, left_out=0.15)
+        Tails(index=8.0, bias=0.125, left_out=0.15, power=0.5)
         """
         if not bounded:
             return self
-        return Tails(self.index * root, self.bias / root, self.left_out / root**c.SUMS_LEFT_OUT)
+        return Tails(self.index * root, self.bias / root, self.left_out / root**c.SUMS_LEFT_OUT, self.power)
 
 
 # Where nothing better is known.
@@ -120,17 +123,19 @@ class Norms:
         n_records: float,
         typical: float = c.TYPICAL_TAIL_INDEX,
         bins: Bins = FINE,
+        power: float = 1.0,
     ) -> "Norms":
         """From noisy counts between edges in a geometric sequence; the last bin holds all that is above it, too.
 
-        `noise` is the standard deviation of a count, and `typical` the index of a typical tail.
+        `noise` is the standard deviation of a count, `typical` the index of a typical tail, and `power` that of the
+        mean over laws.
         """
         needed = max(c.TAIL_SHARE * n_records, c.TAIL_DEVIATIONS * noise)
         closest, start, needed = _threshold(counts, needed, noise, bins)
         fitted = counts[start : start + bins.tail]
         logs = np.log(edges[start : start + len(fitted) + 1] / edges[start])
         points = np.linspace(0, np.log(c.TAIL_REACH), c.TAIL_POINTS)
-        beyond = _survival(logs, fitted, noise, needed, points, typical, bins)
+        beyond = _survival(logs, fitted, noise, needed, points, typical, bins, power)
         body = np.sqrt(edges[:start] * edges[1 : start + 1])
         tail = edges[start] * np.exp(points)
         middles = np.append((tail[1:] + tail[:-1]) / 2, tail[-1])
@@ -150,6 +155,12 @@ class Norms:
     def beyond(self, bound: float) -> float:
         """The mean of (norm - bound)_+."""
         return self.mean(np.maximum(self.values - bound, 0.0))
+
+    @property
+    def farthest(self) -> float:
+        """The largest norm that a record is expected to have, or more."""
+        beyond = np.cumsum(self.counts[::-1])[::-1]
+        return float(self.values[max(int(np.sum(beyond >= 1)) - 1, 0)])
 
     def clip_at(self, bound: float) -> Clip:
         """The clip at a bound that rises from half of it on, so that the mean norm stays as it is."""
@@ -234,8 +245,9 @@ def _survival(
     points: NDArray[np.float64],
     typical: float,
     bins: Bins,
+    power: float,
 ) -> NDArray[np.float64]:
-    """The posterior mean of the survival function, in records, at some log norms over the threshold."""
+    """The posterior's power mean of the survival function, in records, at some log norms over the threshold."""
     slopes = np.geomspace(c.LEAST_TAIL_INDEX, c.MOST_TAIL_INDEX, c.TAIL_INDICES)
     a, q = (each.ravel()[:, None] for each in np.meshgrid(slopes, c.TAIL_CURVATURES, indexing="ij"))
     falls = (a + q * points[-1] >= c.LEAST_TAIL_INDEX).ravel()
@@ -254,4 +266,5 @@ def _survival(
     loss = (misfit + prior[:, 0]) / 2
     weights = np.exp(loss.min() - loss)
     weights /= weights.sum()
-    return np.asarray((weights[:, None] * sizes * np.exp(-a * points - q * points**2 / 2)).sum(0))
+    laws = sizes * np.exp(-a * points - q * points**2 / 2)
+    return np.asarray((weights[:, None] * laws**power).sum(0) ** (1 / power))

@@ -41,6 +41,7 @@ from dpsparse.algorithms.pursuit.price_cases import (
     several_rows,
     some_means,
     takes_all,
+    takes_all_by_units,
     tiny_with_intercept,
     with_intercept,
 )
@@ -192,9 +193,12 @@ UNIT_SIZE = Price(
     "each feature",
     (
         Case("given units are checked", checks_units, Share(650, 0.004, 0.02)),
+        Case("units unknown, all taken, mean or typical", takes_all_by_units, Share(4000, 0.012, 0.03, together=0.2)),
         Case("units unknown", decisions.learns_units, Share(650, 0.012, 0.02, together=0.2)),
     ),
-    "A size that noise chose spoils the feature's effect; near given units grids are short.",
+    "A size that noise chose spoils the feature's effect; near given units grids are short. Where a step to the mean "
+    "follows a pursuit that takes all features, this one has little of the budget, and a size far too small sends "
+    "predictions astray: with 650 / N² it was wrong in half of 16 fits on 4,040 records for debts that 18 % have.",
     "honesty.py",
 )
 UNIT_SPREAD = Price(

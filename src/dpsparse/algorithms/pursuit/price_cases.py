@@ -16,6 +16,11 @@ def takes_all(facts: PublicFacts) -> bool:
     return not decisions.selects(facts)
 
 
+def takes_all_by_units(facts: PublicFacts) -> bool:
+    """Where all features are taken in units that are learned, for effects on the mean or typical ones."""
+    return takes_all(facts) and decisions.learns_units(facts) and not facts.known and facts.family.estimand is not None
+
+
 def scale_unknown(facts: PublicFacts) -> bool:
     """Where the response's scale is not public."""
     return not facts.scale_known

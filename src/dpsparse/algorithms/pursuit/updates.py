@@ -349,12 +349,12 @@ def with_reference(
     better both agree. So they have of other effects `beside` these, with their covariance, where these are given. With
     `only_beside` they are by these alone, as the step led astray.
 
-    The bound on the bias is above what a clip leaves out of most tables. It counts in the weights of typical effects
-    alone, of which the pursuit's are, too. Effects on the mean are not, and sums of people's rows are clipped closer in
-    a pursuit, which makes them less steep than its model says: its covariance has the step's sampling errors in
-    addition there. With both, errors of simulated people are smaller by 3 to 16 % (`people.py`), and effects on the
-    mean are nearer to those of OLS by 6 to 13 % on tables (`answers.py --set development`), and at 0.6 of the distance
-    where noise is symmetric.
+    The bound on the bias is above what a clip leaves out of most tables. It counts in the weights of typical effects,
+    of which the pursuit's are, too, and in those of effects on the mean where it is large. Effects on the mean are not
+    the pursuit's, and sums of people's rows are clipped closer in a pursuit, which makes them less steep than its model
+    says: its covariance has the step's sampling errors in addition there. With both, errors of simulated people are
+    smaller by 3 to 16 % (`people.py`), and effects on the mean are nearer to those of OLS by 6 to 13 % on tables
+    (`answers.py --set development`), and at 0.6 of the distance where noise is symmetric.
     """
     features, concluded = slice(state.constants, None), state.concluded
     covariance = step.covariance + np.diag(step.bias**2)
@@ -368,7 +368,8 @@ def with_reference(
     explains = (sure or concluded.explains) and not concluded.all_equal
     if beside is None:
         of_mean = facts.rows.many or not math.isfinite(step.tau)
-        errors = step.covariance if of_mean else covariance
+        if of_mean and not facts.rows.many:
+            errors = step.with_large_bias
         # Categories that came with others have no effects of the pursuit.
         if knows_kept(state):
             of_pursuit = covariance_of(state) + (step.sampling if of_mean else 0.0)

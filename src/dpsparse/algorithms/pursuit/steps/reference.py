@@ -76,13 +76,14 @@ class ReferenceStep:
 
     def run(self, data: Data, releases: Releases, state: State) -> State:
         """Make them, and step."""
-        start, columns = _start(state, self.facts), tuple(map(int, state.kept))
+        before, columns = _start(state, self.facts), tuple(map(int, state.kept))
         bounded = math.isfinite(self._tau(state))
         tails = self.facts.family.tails.of_sums(self.facts.rows.root, bounded)
-        at = Scores(data, releases, state.center, start, columns, self._tau(state), tails=tails)
+        at = Scores(data, releases, state.center, before, columns, self._tau(state), tails=tails)
         rough = self._rough_moments(at)
         at, state, rough = without_absent(at, state, rough)
-        whitening, long_rows = self._whitening(at, self._with_far_rows(at, rough_moments(rough, self.facts.rows.many)))
+        first = self._with_far_rows(at, rough_moments(rough, self.facts.rows.many))
+        whitening, long_rows, farthest = self._whitening(at, first)
         # The first step goes by the rows that the second moments tell of, so that it does not go too far where a few
         # others decide. The last one sees all of them: it is short.
         variance, at, errors = self._first_step(replace(at, long_rows=long_rows), whitening, state)
@@ -90,8 +91,10 @@ class ReferenceStep:
         at = replace(at, tau=self._tau(state), long_rows=None)
         step = self._last_step(at, state, whitening, variance)
         step = replace(step, covariance=whitening.with_unseen(step.covariance, state.residual_scale))
-        step = replace(step.since(at.effects[state.kept], errors), noisy=at.k > self.reliable)
-        return with_reference(state, self.facts, step, whitening.second_moments)
+        start = at.effects[state.kept]
+        step = replace(step.since(start, errors).bent(start, whitening), noisy=at.k > self.reliable)
+        state = with_reference(state, self.facts, step, whitening.second_moments)
+        return state if bounded or not step.settled else _reaching(state, first, farthest)
 
     def _last_step(self, at: Scores, state: State, whitening: Whitening, variance: NoisyMatrix) -> OneStep:
         """The step by white scores, from the variance of the scores of white rows."""
@@ -125,15 +128,17 @@ class ReferenceStep:
         bound = max(c.FAR_NOISE / gram_noise(at.releases, planned, at.k), c.ROUGH_ROWS * at.k)
         return raised(first, at.second_moments(planned, white, math.sqrt(bound)))
 
-    def _whitening(self, at: Scores, first: NDArray[np.float64]) -> tuple[Whitening, LongRows]:
+    def _whitening(self, at: Scores, first: NDArray[np.float64]) -> tuple[Whitening, LongRows, float]:
         *_, norms, moments = self.of_rows
         white = at.terms("slope", power(first, -0.5))
         squares = at.squared_norms(norms, white, at.k)
-        clip = squares.best_clip(gram_noise(at.releases, moments, at.k) * math.sqrt(at.k), c.ROW_BIAS)
+        across = math.sqrt(at.k)
+        noise, most = gram_noise(at.releases, moments, at.k) * across, c.MOST_ROW_NOISE * across
+        clip = squares.best_clip(noise, c.ROW_BIAS, most_noise=most)
         released = at.second_moments(moments, white, math.sqrt(clip.bound))
         kind = AboutMeans if decisions.scores_about_means(self.facts) and at.k > 1 else Whitening
         whitening = kind.of(first, released, squares, clip, math.sqrt(self.facts.rows.mean))
-        return whitening, LongRows(white.matrix, math.sqrt(clip.bound))
+        return whitening, LongRows(white.matrix, math.sqrt(clip.bound)), math.sqrt(squares.farthest)
 
     def _first_step(
         self, at: Scores, whitening: Whitening, state: State
@@ -196,7 +201,7 @@ class CurvedReferenceStep(ReferenceStep):
         curve = EXPONENTIAL_CURVE * float(moved @ moved)
         errors = np.sqrt(np.diagonal(turn.T @ (np.linalg.inv(precision) + curve**2 * np.eye(at.k)) @ turn))
         at = replace(at, effects=effects)
-        whitening, _ = self._whitening(at, first)
+        whitening, *_ = self._whitening(at, first)
         variance = at.second_moments(moments, at.terms("score", whitening.of_scores), clip.bound)
         step, start = self._last_step(at, state, whitening, variance), at.effects[state.kept]
         step = replace(step.curved(start, whitening).since(start, errors), noisy=at.k > self.reliable)
@@ -231,6 +236,16 @@ class LevelStep:
         if step is not None and step.settled:
             distance = max(distance, clip.below.most / c.REACH, clip.above.most / c.REACH)
         return replace(state, conclusion=replace(concluded, offset=offset, distance=distance))
+
+
+def _reaching(state: State, moments: NDArray[np.float64], farthest: float) -> State:
+    """The state in which predictions reach as far as those of a row so long, in units of these second moments.
+
+    Responses may follow a feature far beyond where nearly all of them are.
+    """
+    concluded = state.concluded
+    reach = farthest * float(np.linalg.norm(power(moments, 0.5) @ concluded.effects[state.kept]))
+    return replace(state, conclusion=replace(concluded, distance=max(concluded.distance, reach / c.REACH)))
 
 
 def _start(state: State, facts: PublicFacts) -> NDArray[np.float64]:

@@ -57,14 +57,16 @@ class Scores:
     def norms(self, planned: Planned, terms: scores.Terms, unit: float) -> Norms:
         """The law of the vectors' norms, from a histogram in bins about `unit`."""
         edges = unit * c.NORM_BINS
-        return Norms.of(edges, *self._histogram(planned, terms, edges), self.releases.n_responses, self.tails.index)
+        return self._law(edges, *self._histogram(planned, terms, edges))
 
     def squared_norms(self, planned: Planned, terms: scores.Terms, unit: float) -> Norms:
         """The law of their squares, in the same way."""
         edges = unit * c.NORM_BINS
-        return Norms.of(
-            edges, *self._histogram(planned, terms, np.sqrt(edges)), self.releases.n_responses, self.tails.index
-        )
+        return self._law(edges, *self._histogram(planned, terms, np.sqrt(edges)))
+
+    def _law(self, edges: NDArray[np.float64], counts: NDArray[np.float64], noise: float) -> Norms:
+        n, tails = self.releases.n_responses, self.tails
+        return Norms.of(edges, counts, noise, n, tails.index, power=tails.power)
 
     def _histogram(
         self, planned: Planned, terms: scores.Terms, edges: NDArray[np.float64]
