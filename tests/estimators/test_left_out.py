@@ -48,16 +48,13 @@ def test_without_an_intercept_a_constant_column_takes_its_place():
 
 @pytest.fixture(scope="module")
 def astray():
-    """A fit without an intercept on few records, one of whose units noise chose, and whose other effects have errors.
-
-    It is the first of forty such fits.
-    """
-    X, y = table(600, lambda rng, n: 1e10 * rng.standard_normal(n))
-    for seed in range(40):
+    """A fit without an intercept on few records, one of whose units noise chose: the first of twenty such fits."""
+    X, y = table(450, lambda rng, n: 1e10 * rng.standard_normal(n))
+    for seed in range(20):
         model = PrivateSparseRegressor(
             sparsity=3, estimand="typical", epsilon=1.0, random_state=seed, fit_intercept=False
         ).fit(X, y)
-        if model.released_.left_out and np.isfinite(model.coef_se_[1:]).all():
+        if model.released_.left_out:
             return model
     raise AssertionError("no unit went astray: make the table smaller")
 
