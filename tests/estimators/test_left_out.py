@@ -49,7 +49,7 @@ def test_without_an_intercept_a_constant_column_takes_its_place():
 @pytest.fixture(scope="module")
 def astray():
     """A fit without an intercept on few records, one of whose units noise chose: the first of twenty such fits."""
-    X, y = table(600, lambda rng, n: 1e10 * rng.standard_normal(n))
+    X, y = table(450, lambda rng, n: 1e10 * rng.standard_normal(n))
     for seed in range(20):
         model = PrivateSparseRegressor(
             sparsity=3, estimand="typical", epsilon=1.0, random_state=seed, fit_intercept=False

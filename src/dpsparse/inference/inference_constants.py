@@ -169,6 +169,10 @@ TAIL_ROUNDS, TAIL_LEAST_SIZE = 3, 4
 # Rows that rough second moments make white are longer along a direction, by this many standard deviations of the noise
 # of their second moments. Set by `answers.py --part codes`; 2 of them do no better.
 FAR_ROW_DEVIATIONS = 3.0
+# The most noise of second moments of rows, in units in which a typical row's are 1: with a clip further out all
+# directions are noise, and steps far too short. With .3 of it rows of codes such as 98 are clipped, and intervals three
+# to eight times as wide. On tables without such rows the noise is at most .2. Set by `answers.py`, on PSID.
+MOST_ROW_NOISE = 1.0
 # The least eigenvalue of released second moments of rows, in units in which a typical row's is 1.
 LEAST_ROW_MOMENT = 0.05
 # The same in standard deviations of their noise. Of one that is smaller little is known: a step along it is too short,

@@ -373,10 +373,6 @@ FAR_NOISE = 0.5
 # How much what a clip leaves out counts against noise where the clip of rows is chosen. Half of it, for vectors beyond
 # a clip do not all point the same way. Set by `answers.py`.
 ROW_BIAS = 0.5
-# The most noise of these second moments, in units in which a typical row's are 1: with a clip further out all
-# directions are noise, and steps far too short. With .3 of it rows of codes such as 98 are clipped, and intervals three
-# to eight times as wide. On tables without such rows the noise is at most .2. Set by `answers.py`, on PSID.
-MOST_ROW_NOISE = 1.0
 # The same where the range of residuals for their mean is chosen: its rises make up for most of it. Set by `answers.py`.
 LEVEL_BIAS = 0.5
 # All of it for the mean of counts, and of their residuals: those beyond the clip are on one side. Set by `counts.py`.

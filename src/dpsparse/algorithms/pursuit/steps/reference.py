@@ -26,7 +26,7 @@ from dpsparse.engine import queries
 from dpsparse.engine.scores import LongRows
 from dpsparse.families.estimands import MEAN
 from dpsparse.inference.bounded_step import updated
-from dpsparse.inference.inference_constants import EXPONENTIAL_CURVE, NORMAL_MEDIAN
+from dpsparse.inference.inference_constants import EXPONENTIAL_CURVE, MOST_ROW_NOISE, NORMAL_MEDIAN
 from dpsparse.inference.matrices import NoisyMatrix
 from dpsparse.inference.one_step import AboutMeans, OneStep, Whitening, power, raised, rough_moments, score_root
 from dpsparse.inference.shrinkage import combined
@@ -133,7 +133,7 @@ class ReferenceStep:
         white = at.terms("slope", power(first, -0.5))
         squares = at.squared_norms(norms, white, at.k)
         across = math.sqrt(at.k)
-        noise, most = gram_noise(at.releases, moments, at.k) * across, c.MOST_ROW_NOISE * across
+        noise, most = gram_noise(at.releases, moments, at.k) * across, MOST_ROW_NOISE * across
         clip = squares.best_clip(noise, c.ROW_BIAS, most_noise=most)
         released = at.second_moments(moments, white, math.sqrt(clip.bound))
         kind = AboutMeans if decisions.scores_about_means(self.facts) and at.k > 1 else Whitening
