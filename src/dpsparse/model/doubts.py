@@ -50,7 +50,7 @@ DOUBTS = {
     ),
     result.ON_A_LUMP: Doubt(
         "so many responses are equal that the scale of Huber's regression is that of the lump",
-        'estimand="mean" would help',
+        "effects on the mean would help",
     ),
     result.NOTHING_EXPLAINED: Doubt("the private estimates show no predictive value", _MORE),
 }
@@ -58,7 +58,7 @@ DOUBTS = {
 _WITHIN = {
     result.FEW_CARRIERS: Doubt(
         "it hardly changes within people, and what does not change has no effect within them",
-        "leave it out, or fit without within=True, for effects between people too",
+        "leave it out; or fit without --within (in Python, within=True) for effects between people too",
     ),
     result.MAYBE_FEW: Doubt(
         "the privacy noise at this epsilon leaves open whether it changes within people, and what does not change has "

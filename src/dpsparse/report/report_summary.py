@@ -132,11 +132,11 @@ def verdicts(model: "LinearModel") -> Iterator[str]:
         )
     if groups[Verdict.NOT_TRUSTED]:
         yield "The standard errors of these are not reliable, so they have neither an interval nor a verdict:"
-        reasons = (
-            (each.feature, doubt_of(each, model.within, model.privacy.guarantee.protects.said))
-            for each in groups[Verdict.NOT_TRUSTED]
-        )
-        yield tag("ul", [tag("li", f"{name}: {reason}.") for name, reason in reasons])
+        reasons: dict[str, list[str]] = {}
+        for each in groups[Verdict.NOT_TRUSTED]:
+            doubt = doubt_of(each, model.within, model.privacy.guarantee.protects.said)
+            reasons.setdefault(str(doubt), []).append(each.feature)
+        yield tag("ul", [tag("li", f"{', '.join(names)}: {reason}.") for reason, names in reasons.items()])
         yield "Do not publish their sizes as findings."
     if text := row_numbers(model):
         yield f"Row numbers: {text}."
