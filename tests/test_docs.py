@@ -29,7 +29,9 @@ PAGES = {
 TEAM_LEDGER = "postgresql://keeper@db.example.org/budgets"
 
 NOT_RUN = {
-    'python3 -m venv .venv && .venv/bin/pip install ".[data]" && .venv/bin/dpsparse demo': "installs; see test_cli.py",
+    'python3 -m venv .venv && .venv/bin/pip install ".[data,app]" && .venv/bin/dpsparse demo': (
+        "installs; see test_cli.py"
+    ),
     'python3 -m venv .venv && .venv/bin/pip install -e ".[test]" && .venv/bin/python -m pytest -n 2 -m "not slow"': (
         "runs this test"
     ),
