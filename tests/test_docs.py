@@ -29,7 +29,9 @@ PAGES = {
 TEAM_LEDGER = "postgresql://keeper@db.example.org/budgets"
 
 NOT_RUN = {
-    'python3 -m venv .venv && .venv/bin/pip install ".[data]" && .venv/bin/dpsparse demo': "installs; see test_cli.py",
+    'python3 -m venv .venv && .venv/bin/pip install ".[data,app]" && .venv/bin/dpsparse demo': (
+        "installs; see test_cli.py"
+    ),
     'python3 -m venv .venv && .venv/bin/pip install -e ".[test]" && .venv/bin/python -m pytest -n 2 -m "not slow"': (
         "runs this test"
     ),
@@ -46,7 +48,7 @@ NOT_RUN = {
     'pip install "dpsparse[app]"': "installs",
     'pip install "dpsparse[word]"': "installs",
     "dpsparse app": "serves until it is interrupted; app/ runs it",
-    "dpsparse app --ledger budget.db": "serves until it is interrupted; app/ runs it",
+    "dpsparse app people.csv --ledger budget.db": "serves until it is interrupted; app/ runs it",
     'pip install -e ".[bench]"': "installs",
     "python tests/planted/run.py --results FOLDER --bugs": "an hour; planted/test_bugs.py runs a part of it",
     "python -m peers run --quick": "five minutes; benchmarks/test_peers_run.py runs it smaller",

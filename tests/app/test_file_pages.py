@@ -432,6 +432,9 @@ def test_a_start_in_a_shared_folder_never_opens_the_table_of_an_earlier_one(clie
     elsewhere = Workspace(work.folder, tmp_path / "other")
     assert elsewhere.draft.path is None
     elsewhere.close()
+    named = Workspace(work.folder, data / "people.csv")
+    assert (named.opened, named.named) == (again.opened, "people.csv")
+    named.close()
     stranger = Workspace(work.folder, data, resume=False)
     assert stranger.draft == Draft()
     assert not (work.folder / "draft.json").exists()
@@ -566,3 +569,9 @@ def test_the_first_page_needs_nothing_heavy():
     code = f"import sys, dpsparse.app.server; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     assert ast.literal_eval(done.stdout) == []
+
+
+def test_the_page_begins_with_the_file_that_the_command_named(work, client):
+    assert 'name="path" value=""' in client.get("/file").text
+    work.named = "people.csv"
+    assert 'name="path" value="people.csv"' in client.get("/file").text

@@ -63,6 +63,29 @@ def test_without_a_folder_nothing_of_an_earlier_start_is_opened(tmp_path, monkey
     assert seen["resume"] is resume
 
 
+def test_a_file_is_named_where_the_page_begins(tmp_path, monkeypatch, failed):
+    pytest.importorskip("uvicorn", reason='the page is not installed: pip install "dpsparse[app]"')
+    from dpsparse.app.workspace import Workspace
+
+    seen = {}
+    monkeypatch.setattr("dpsparse.app.server.serve", lambda folder, **how: seen.update(how))
+    assert "none.csv does not exist" in failed("app", "none.csv", "--no-browser")
+    for name in ("one.csv", "two.csv"):
+        (tmp_path / name).write_text("age,cost\n1,2\n")
+    main(["app", str(tmp_path / "one.csv"), "--no-browser"])
+    work = Workspace(tmp_path / "home", seen["opened"])
+    assert (work.opened, work.named) == (tmp_path.resolve(), "one.csv")
+    work.change(path=str(tmp_path / "one.csv"))
+    work.close()
+    # Another file than last time is another table; the same one goes on.
+    for name, known in (("two.csv", False), ("one.csv", True)):
+        work = Workspace(tmp_path / "home", tmp_path / name)
+        assert (work.draft.path is not None) is known
+        work.close()
+    main(["app", str(tmp_path), "--no-browser"])
+    assert seen["opened"] == tmp_path
+
+
 def test_the_page_opens_the_browser_through_a_file_that_hides_the_token(tmp_path, monkeypatch):
     pytest.importorskip("uvicorn", reason='the page is not installed: pip install "dpsparse[app]"')
     import webbrowser

@@ -29,6 +29,15 @@ def told(capsys, *arguments):
     return capsys.readouterr().out
 
 
+def test_the_option_of_other_commands_is_refused_with_the_remedy(capsys, ledger):
+    for arguments in (["show"], ["history"], ["verify"], ["grant", "trial", "--epsilon", "1", "--delta", "1e-6"]):
+        with pytest.raises(SystemExit) as stopped:
+            main(["budget", *arguments, "--ledger", ledger])
+        assert stopped.value.code == 2
+        remedy = f"the ledger stands without --ledger here: dpsparse budget {arguments[0]} {ledger}"
+        assert remedy in capsys.readouterr().err
+
+
 def refusal(capsys, *arguments):
     with pytest.raises(SystemExit) as stopped:
         main(["budget", *arguments])

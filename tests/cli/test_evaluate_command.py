@@ -38,6 +38,18 @@ def test_estimates_are_near_the_plain_means(parts, people, capsys):
     assert shown["target"] == "cost"
 
 
+def test_responses_written_in_another_way_are_named(parts, people, capsys):
+    """A model that read decimal points gets a file with decimal commas; a released count alone says it."""
+    people.iloc[2_400:].assign(cost=lambda rows: rows.cost.round(2)).to_csv(
+        "comma.csv", index=False, sep=";", decimal=","
+    )
+    remedy = "The others counted as missing: if they are not, write responses as in the table of the fit."
+    shown = " ".join(evaluated(capsys, "model.json", "comma.csv", "--epsilon", "5", "--delta", "0.001").split())
+    assert remedy in shown
+    shown = " ".join(evaluated(capsys, "model.json", "test.csv", "--epsilon", "5", "--delta", "0.001").split())
+    assert remedy not in shown
+
+
 def test_text_names_the_means_and_says_who_is_better(parts, capsys):
     shown = evaluated(capsys, "model.json", "test.csv", "--epsilon", "5", "--out", "evaluation.json")
     assert "min(|error|," in shown

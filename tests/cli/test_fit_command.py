@@ -394,6 +394,16 @@ def test_a_file_with_fewer_features_than_asked_for(folder, people, capsys, spars
     assert set(told) <= {"age", "smoker", "age (gap)", "smoker (gap)"}
 
 
+@pytest.mark.parametrize(("family", "where"), [("linear", ""), ("two-part", " in each part")])
+def test_auto_says_how_many_features_it_looked_for(folder, capsys, family, where):
+    options = ["--target", "cost", "--epsilon", "3", "--sparsity", "auto", "--family", family]
+    main(["fit", "people.csv", *options, "--out", "model.json"])
+    names = [release.name.split(": ")[-1] for release in load_model("model.json").privacy.releases]
+    picks = len({name for name in names if name.startswith("pick ")})
+    told = " ".join(capsys.readouterr().out.split())
+    assert f"Chosen: --sparsity auto: up to {picks} features{where} were looked for, by the number of records" in told
+
+
 @pytest.mark.parametrize("command", ["fit", "tune", "convert"])
 def test_a_file_of_another_program_is_to_be_saved_as_csv(folder, command, failed):
     (folder / "book.XLSX").write_bytes(b"PK")

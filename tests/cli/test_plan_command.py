@@ -23,7 +23,7 @@ def test_plan_gives_a_table_a_picture_and_json(folder, capsys, failed):
     main(["plan", "--n", "1000", "--d", "20", "--epsilon", "1,3", "--estimand", "typical"])
     assert "No intervals" not in capsys.readouterr().out
     main(["plan", "--n", "400", "--d", "20", "--epsilon", "0.5", "--estimand", "typical"])
-    assert "Few features: no feature is looked for" in " ".join(capsys.readouterr().out.split())
+    assert "Few features: the fit looks for no feature" in " ".join(capsys.readouterr().out.split())
     main(["plan", "--n", "1000", "--d", "20", "--epsilon", "0.1,0.5,2", "--json"])
     assert [each["n_looked_for"] for each in json.loads(capsys.readouterr().out)["forecasts"]] == [0, 4, 5]
     assert "must end in .png" in failed("plan", "--n", 10, "--d", 10, "--out", "plan.txt")

@@ -83,6 +83,21 @@ def test_it_says_how_unseen_categories_count_and_counts_them_so(model, capsys):
     assert predicted(capsys).err == ""
 
 
+def test_it_counts_numbers_that_are_missing_or_written_in_another_way(folder, capsys, people):
+    """A model that read decimal points gets a file with decimal commas: nothing refuses it, so a note says it."""
+    options = ["--drop", "smoker", "--epsilon", "100", "--sparsity", "2", "--out", "model.json"]
+    main(["fit", "people.csv", "--target", "cost", *options])
+    capsys.readouterr()
+    assert "age" in load_model("model.json").columns_selected
+    new = people.head(4).assign(age=[50.5, 31.25, 40.75, 61.25])
+    new.to_csv("new.csv", index=False)
+    assert predicted(capsys).err == ""
+    new.to_csv("new.csv", index=False, sep=";", decimal=",")
+    note = "age: 4 of 4 cells are empty, or not written as in the table of the fit, and count as missing"
+    assert f"Note: {note}\n" in predicted(capsys).err
+    assert note in json.loads(predicted(capsys, "--json").out)["notes"]
+
+
 def test_rare_text_is_mentioned_only_where_there_is_any(folder, capsys, people):
     """Learned categories: every cell of the records is one of those, or missing; then one is not."""
     main(["fit", "people.csv", "--target", "cost", "--epsilon", "8", "--sparsity", "4", "--out", "model.json"])

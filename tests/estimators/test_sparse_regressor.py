@@ -301,7 +301,7 @@ def test_a_fit_without_hope_is_not_blamed_on_units():
     with pytest.warns(UserWarning, match="close to random") as caught:
         PrivateSparseRegressor(epsilon=0.1, **STANDARDIZED).fit(X[:59], Y[:59])
     assert not any("feature_center" in str(each.message) for each in caught)
-    with pytest.warns(UserWarning, match="no feature is looked for, and all of the budget is for a const") as caught:
+    with pytest.warns(UserWarning, match="looks for no feature and spends all of the budget on a const") as caught:
         PrivateSparseRegressor(epsilon=0.1).fit(X[:59], Y[:59])
     assert not any("feature_center" in str(each.message) for each in caught)
 

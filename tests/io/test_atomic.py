@@ -55,6 +55,14 @@ def test_what_cannot_be_written_is_refused_at_once(tmp_path, name):
         pytest.fail("it was opened")
 
 
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    with (
+        pytest.raises(FileError, match=r"there is no folder .*no/such; make it first"),
+        atomic_file(tmp_path / "no/such/x"),
+    ):
+        pytest.fail("it was opened")
+
+
 def test_a_device_is_never_replaced():
     with pytest.raises(FileError, match="a device"), atomic_file("/dev/null"):
         pytest.fail("it was opened")

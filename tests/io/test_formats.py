@@ -46,13 +46,16 @@ def test_a_fit_reads_the_same_table_in_place(folder, name):
 
 def test_paths_that_hold_no_table_are_refused_in_one_line(folder):
     (folder / "a.xlsx").touch()
-    (folder / "a.txt").touch()
+    for name in ("a.txt", "a.csv.gz", "a.doc"):
+        (folder / name).touch()
     (folder / "b.csv").mkdir()
     (folder / "zarr.json").touch()
     for opened, name, message in (
         (open_table, "a.csv", "a.csv does not exist"),
         (open_table, "a.xlsx", "^a.xlsx: save the table as CSV in the program that made it, then give that file$"),
-        (open_table, "a.txt", "must end in .csv, .parquet or .npy"),
+        (open_table, "a.txt", "must end in .csv, .parquet or .npy; rename it to .csv if its cells are separated by"),
+        (open_table, "a.csv.gz", "must end in .csv, .parquet or .npy; unpack it first$"),
+        (open_table, "a.doc", "must end in .csv, .parquet or .npy$"),
         (open_table, "b.csv", "is not a file, nor a folder of .parquet files"),
         (open_table, "", "is not a file, nor a folder of .parquet files"),
         (open_on_disk, "a.npy", "a.npy does not exist"),

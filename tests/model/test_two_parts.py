@@ -14,7 +14,7 @@ from dpsparse.estimators._two_part_fit import two_part_model
 from dpsparse.model.effect import Effect, Verdict
 from dpsparse.model.two_parts import TILT, TwoParts, at_level
 from dpsparse.report.fit_page import fit_page
-from dpsparse.report.report_summary import publishable
+from dpsparse.report.report_summary import publishable, verdicts
 from dpsparse.schema import FileError
 
 LEVEL = Level(
@@ -277,3 +277,16 @@ def test_the_paragraph_to_publish_says_that_means_are_overall(fitted):
     told = publishable(replace(model, privacy=replace(model.privacy, private=True)))
     assert "by a sparse two-part regression on 4 features" in told
     assert "associations of overall means, those without any included" in told
+
+
+def test_the_summary_of_a_report_names_the_significant_effects_of_each_part(fitted):
+    """No effect on the overall mean is significant, and one on whether there is any cost at all is."""
+    fitted, _ = fitted
+    none = replace(fitted.released_.effects[0], clear=False)
+    odds = tuple(replace(each, clear=True) for each in fitted.released_.parts.whether.effects[:1])
+    model = replace(fitted.released_, effects=(none,), parts=parts_with(fitted, odds, ()))
+    told = " ".join(verdicts(model))
+    assert "No effect on the overall mean is significant." in told
+    assert f"These effects on whether {model.target} is above 0 are significant:" in told
+    assert f"times the odds that {model.target} is above 0 (between" in told
+    assert "These effects on how much" not in told

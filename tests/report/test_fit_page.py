@@ -288,16 +288,15 @@ def test_effects_say_what_a_step_is(of_cells):
 
 def test_a_summary_says_what_0_and_1_effects_compare(of_cells):
     (told,) = [text for heading, text in remarks(of_cells) if heading == "Baselines"]
-    north, gap = "the baseline 'north' and categories not selected", "is a missing cell against"
+    north = "the baseline 'north' and categories not selected"
     assert told.split("; ") == [
-        f"'region=east' against {north}",
-        "'sector=private' against the baseline and categories not selected",
-        "'sector (another value)' against the baseline and categories not selected",
-        f"'age (gap)' {gap} a typical value",
-        f"'region (gap)' {gap} {north}",
-        "'smoker' is yes against no",
+        f"'region=east' is compared with {north}",
+        "'sector=private', 'sector (another value)' are compared with the baseline and categories not selected",
+        "'age (gap)' compares a missing cell with a typical value",
+        f"'region (gap)' compares a missing cell with {north}",
+        "'smoker' compares yes with no",
     ]
-    assert "Baselines: 'region=east' against" in of_cells.summary()
+    assert "Baselines: 'region=east' is compared with" in of_cells.summary()
     # What a variable of several effects is against, its own remark says.
     region = Variable("region", ("region=east",), 0.01, True, ("region (gap)",))
     (told,) = [text for heading, text in remarks(replace(of_cells, variables=(region,))) if heading == "Baselines"]
@@ -412,7 +411,7 @@ def test_the_summary_tells_how_well_it_predicts(model, low, high, verdict):
         r2=Estimate(value=0.4, standard_error=0.05, low=0.3, high=0.5, cut=0.05),
     )
     text = words(fit_page(replace(model, scores=scores, constant=70.0, spread_explained=0.25)))
-    assert "The features explain about 25% of the spread of cost" in text
+    assert "The features explain about 25 % of the spread of cost" in text
     assert (
         "On 200 records that were held out, predictions are off by 150 on average, and the constant 70 by 210; errors "
         f"count up to 900. {verdict} R² against the constant is 0.4 (between 0.3 and 0.5, with 95 % confidence)."

@@ -49,7 +49,7 @@ def file_page(request: Request, error: str | None = None, form: FormData | None 
     draft = work.draft
     lists: dict[str, Any] = {"separators": SEPARATORS, "encodings": ENCODINGS}
     typed = {
-        "path": "" if draft.path is None or work.uploads.holds(draft.path) else _shown(draft.path, work),
+        "path": _path_of(work),
         "dataset": draft.settings.dataset or "",
         "records_per_person": str(draft.settings.records_per_person),
         "separator": "tab" if draft.settings.separator == "\t" else draft.settings.separator or "",
@@ -62,6 +62,14 @@ def file_page(request: Request, error: str | None = None, form: FormData | None 
     forgotten = request.query_params.get("forgotten", "")
     notice = f"This table has no {forgotten}, so what was chosen for it is forgotten." if forgotten else None
     return page(request, "file", step="file", error=error, typed=typed, notice=notice, **lists)
+
+
+def _path_of(work: "Workspace") -> str:
+    """What the field of the path holds: the table of the draft, or the one that the command named."""
+    path = work.draft.path
+    if path is None:
+        return str(work.named)
+    return "" if work.uploads.holds(path) else _shown(path, work)
 
 
 def _shown(path: str, work: "Workspace") -> str:

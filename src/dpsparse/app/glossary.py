@@ -40,7 +40,7 @@ TERMS = {
     "grant": ("To give a dataset its budget, once, in a ledger."),
     "guarantee": (
         "The (epsilon, delta)-differential privacy of a fit: for each person with all their rows, where ids say whose "
-        "they are, and otherwise for people with at most records_per_person records."
+        "they are, and otherwise for people with at most the stated number of records each."
     ),
     "heavy tails": ("Rare values lie so far out that they dominate means and variances: incomes, costs."),
     "kind": (

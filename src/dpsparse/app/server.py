@@ -122,8 +122,9 @@ def serve(
 ) -> None:
     """Serve the page until it is interrupted.
 
-    `folder` is where the page keeps its files; tables in `opened` may be opened by path. Port 0 is any that is free;
-    `expose` allows a host other than loopback. `on_ready` is called with the address, once the page answers.
+    `folder` is where the page keeps its files; tables in `opened` may be opened by path, and where that is a file, step
+    1 names it. Port 0 is any that is free; `expose` allows a host other than loopback. `on_ready` is called with the
+    address, once the page answers.
     """
     with _listening(host, port, expose) as listening:
         _serve(Workspace(folder, opened, ledger, resume=resume), listening, host, on_ready, browser)

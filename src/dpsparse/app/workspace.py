@@ -50,7 +50,8 @@ class Workspace:
     """Everything behind the page.
 
     `folder` is where the page keeps its files; only one program at a time does. Tables in `opened` may be opened by
-    path. Without a ledger the budget is kept in a file in `folder`.
+    path; where that is a file, those in its folder, and step 1 names it. Without a ledger the budget is kept in a file
+    in `folder`.
     """
 
     def __init__(
@@ -61,7 +62,9 @@ class Workspace:
         *,
         resume: bool = True,
     ) -> None:
-        self.folder, self.opened = Path(folder), Path(os.path.realpath(opened))
+        self.folder, self.opened, self.named = Path(folder), Path(os.path.realpath(opened)), ""
+        if self.opened.is_file():
+            self.opened, self.named = self.opened.parent, self.opened.name
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._ledger = str(self.folder / "budget.db" if ledger is None else ledger)
         if "://" in self._ledger:
@@ -102,7 +105,8 @@ class Workspace:
 
     def _is_opened(self, table: str) -> bool:
         try:
-            return within(table, self.opened).exists()
+            place = within(table, self.opened)
+            return place.exists() and self.named in ("", place.name)
         except FileError:
             return False
 

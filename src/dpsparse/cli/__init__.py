@@ -69,5 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             # Python itself would print it as it is.
             click.echo(without_passwords(whole), err=True, nl=False)
             sys.exit(1)
-        click.echo(f"dpsparse: {one_line(error)} (add -v before the command for a traceback)", err=True)
+        # A ValueError is this package's refusal, and has its remedy.
+        hint = "" if isinstance(error, ValueError) else " (add -v before the command for a traceback)"
+        click.echo(f"dpsparse: {one_line(error)}{hint}", err=True)
         sys.exit(1)

@@ -12,8 +12,15 @@ NO_EXTRA = 'the page needs packages that are not installed ({name}): pip install
 
 
 @click.command(short_help="Open a local page that goes from a file to a report.")
+@click.argument("data", type=options.PATH, required=False, metavar="[DATA]")
 @options.LEDGER
-@click.option("--data", type=options.PATH, default=".", help="The folder whose tables the page may open by path.")
+@click.option(
+    "--data",
+    "tables",
+    type=options.PATH,
+    default=".",
+    help="The folder whose tables the page may open by path, without DATA.",
+)
 @click.option(
     "--folder",
     type=options.PATH,
@@ -25,8 +32,9 @@ NO_EXTRA = 'the page needs packages that are not installed ({name}): pip install
 @click.option("--no-browser", is_flag=True, help="Print the address and open no browser.")
 @options.AS_JSON
 def app(
+    data: str | None,
     ledger: str,
-    data: str,
+    tables: str,
     folder: str | None,
     host: str,
     port: int,
@@ -36,8 +44,8 @@ def app(
 ) -> None:
     """Open a page on this machine that goes from a file to a report, for people who do not write Python.
 
-    Without --folder it starts with no table, whatever was opened before. Fits and, without --ledger, the budget are
-    kept in a folder of your account.
+    Step 1 names the file DATA, and may open the tables beside it. Without --folder nothing else that was opened before
+    is kept. Fits and, without --ledger, the budget are kept in a folder of your account.
 
     It does what `fit`, `plan`, `report` and `budget` do. Nothing leaves this machine. Ctrl-C ends it, after a fit that
     is already paid for.
@@ -48,6 +56,8 @@ def app(
         if error.name is None or error.name.startswith("dpsparse"):
             raise
         raise click.UsageError(NO_EXTRA.format(name=error.name)) from None
+
+    from dpsparse.schema import existing_path
 
     def say(url: str) -> None:
         if expose:
@@ -65,7 +75,7 @@ def app(
         serve(
             folder or click.get_app_dir("dpsparse"),
             resume=folder is not None,
-            opened=data,
+            opened=tables if data is None else existing_path(data),
             ledger=ledger,
             host=host,
             port=port,

@@ -2,6 +2,7 @@
 
 import json
 import math
+import shlex
 import shutil
 import textwrap
 from collections.abc import Sequence
@@ -21,7 +22,17 @@ if TYPE_CHECKING:
 # Letters of a bar, and of a line of text.
 _BAR, _LINE = 10, 100
 
-_ledger = click.argument("ledger")
+
+def _refuse_option(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        name = context.info_name
+        raise click.UsageError(f"the ledger stands without --ledger here: dpsparse budget {name} {shlex.quote(value)}")
+
+
+def _ledger(command: Any) -> Any:
+    """The ledger as an argument; the option of other commands is refused with the remedy."""
+    hidden = click.option("--ledger", "option", hidden=True, is_eager=True, expose_value=False, callback=_refuse_option)
+    return click.argument("ledger")(hidden(command))
 
 
 @click.group(short_help="Grant and watch a budget for many fits.")
@@ -59,7 +70,7 @@ def grant(
     _show(book, [book.name_of(dataset)], as_json)
 
 
-@budget.command()
+@budget.command(short_help="Show what was granted, spent and is left.")
 @_ledger
 @click.argument("dataset", required=False)
 @options.out("Where a picture of what DATASET has spent over time goes, as PNG, PDF or SVG.")

@@ -8,6 +8,7 @@ from dpsparse.cli import options
 
 if TYPE_CHECKING:
     from dpsparse.cli.spending_commands import FitOutcome
+    from dpsparse.model.released import LinearModel
 
 
 @click.command(short_help="Fit privately on a table.")
@@ -58,6 +59,18 @@ def fit(
 
     def run() -> "FitOutcome":
         with output.share_bar() as progress:
-            return *asked.fit(given, progress), {}, []
+            model, notes = asked.fit(given, progress)
+        return model, notes, {}, [("Chosen", _looked_for(model))] if sparsity == "auto" else []
 
     fit_and_save(asked, given.notes, run, out=out, report=report, witness=witness, as_json=as_json)
+
+
+def _looked_for(model: "LinearModel") -> str:
+    """What `--sparsity auto` came to: a pick for each feature, by public numbers alone."""
+    groups = model.privacy.grouped().items()
+    picks = max((len(made) for name, made in groups if name.rpartition(": ")[2] == "pick"), default=0)
+    where = "" if model.parts is None else " in each part"
+    features = f"up to {picks} features{where} were looked for" if picks else "all features were taken"
+    return (
+        f"--sparsity auto: {features}, by the number of {model.privacy.guarantee.protects.many} and the guarantee alone"
+    )

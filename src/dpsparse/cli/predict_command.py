@@ -36,14 +36,15 @@ def predict(
     """Predict the target for the records of DATA, a table as `dpsparse fit` reads it, with a MODEL.
 
     DATA needs the columns of the model's selected features, in any order; other columns are not read. Text that was no
-    category in the fit counts as it did there, and the command says how if DATA has any.
+    category in the fit counts as it did there. The command says how if DATA has any, and in which columns numbers are
+    missing or written in another way than in the table of the fit.
 
     If the target is yes or no, the probability of yes is written.
     """
     from dpsparse.cli import output
     from dpsparse.model.json_file import load_model
     from dpsparse.model.odds import label_of_yes, probability
-    from dpsparse.model.remarks import unseen_categories
+    from dpsparse.model.prediction_notes import prediction_notes
     from dpsparse.model.table_predictions import ModelTable
 
     with output.writing(out, model, data, replace=False) as stream:
@@ -55,7 +56,7 @@ def predict(
         predictions = [probability(each) if odds else each for each in table.predictions().tolist()]
         ids = None if id_column is None else table.texts(id_column)
         heading = "probability" if odds else "prediction"
-        lines, notes = _csv(id_column, ids, heading, predictions), unseen_categories(released, table.has_unseen)
+        lines, notes = _csv(id_column, ids, heading, predictions), prediction_notes(released, table)
         if stream is not None:
             stream.write(lines.encode())
     if as_json:

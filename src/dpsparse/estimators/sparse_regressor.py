@@ -239,7 +239,8 @@ def forecast_warning(
         epsilon = forecast.epsilon_for_effect(0.5)
         or_epsilon = f" or epsilon={epsilon:.2g}" if epsilon <= 10 else ""
         random = "; the selection will be close to random" if looked_for else ""
-        advice = f"{random}. About n={forecast.n_for_effect(0.5):,}{or_epsilon} would detect effects of half the noise"
+        n_for_half = f"{forecast.n_for_effect(0.5):,}"
+        advice = f"{random}. About n={n_for_half}{or_epsilon} would detect effects of half the response's noise"
     elif effect > WEAK and with_units <= WEAK:
         advice = ""
     elif few:
@@ -248,10 +249,11 @@ def forecast_warning(
         return None
     if not known and with_units <= HOPELESS:
         advice += f". With public units it would be those above {with_units:.2g}: {HOW_TO_GIVE_UNITS}"
-    what = f"only effects above {effect:.2g} times the noise can be detected"
+    what = f"only effects above {effect:.2g} times the response's noise can be detected"
     if not looked_for:
-        what = "no feature is looked for, and all of the budget is for a constant"
+        what = "the fit looks for no feature and spends all of the budget on a constant"
     elif few:
         what = f"{looked_for} of {sparsity} features {'is' if looked_for == 1 else 'are'} looked for, and {what}"
-    unknown = "" if known else ", and features in unknown units,"
-    return f"With n={n} and epsilon={guarantee.epsilon:g}{unknown} {what}{advice}"
+    asked_of = f"epsilon={guarantee.epsilon:g}"
+    told = f"n={n} and {asked_of}" if known else f"n={n}, {asked_of} and features in unknown units"
+    return f"With {told}, {what}{advice}"

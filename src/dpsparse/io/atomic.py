@@ -81,6 +81,10 @@ def write_file(path: str | os.PathLike[str], content: str | bytes, private: bool
 def _opened(temporary: Path, path: str | os.PathLike[str], private: bool) -> IO[bytes]:
     try:
         return open(temporary, "xb", opener=_for_its_owner if private else None)
+    except FileNotFoundError:
+        raise FileError(
+            f"cannot write {path}: there is no folder {os.path.dirname(path) or '.'}; make it first"
+        ) from None
     except OSError as error:
         raise FileError(f"cannot write {path}: {error.strerror}") from None
 

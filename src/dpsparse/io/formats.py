@@ -46,6 +46,9 @@ FORMATS = (
 
 # Files of other programs, which these can save as CSV.
 OTHER_PROGRAMS = (".xlsx", ".xls", ".ods", ".sav", ".dta", ".sas7bdat", ".rds")
+# Tables in text under another name, and compressed files.
+TEXT_TABLES = (".tsv", ".tab", ".txt", ".dat")
+PACKED = (".gz", ".zip", ".bz2", ".xz", ".zst", ".7z")
 
 
 def open_table(path: str | os.PathLike[str]) -> "TableReader":
@@ -73,7 +76,7 @@ def require_format(path: str | os.PathLike[str]) -> tuple[Format, list[Path]]:
             raise FileError(f"{path} is not a file, nor a folder of {_folder_endings(formats)} files")
         if path.suffix.lower() in OTHER_PROGRAMS:
             raise FileError(f"{path.name}: save the table as CSV in the program that made it, then give that file")
-        raise FileError(f"{path}: the file's name must end in {_endings(formats)}")
+        raise FileError(f"{path}: the file's name must end in {_endings(formats)}{_remedy(path.suffix.lower())}")
     return table_format, files
 
 
@@ -110,6 +113,13 @@ def _recognized(path: Path, formats: Sequence[Format]) -> tuple[Format | None, l
         if files:
             return known, [checked_path(file) for file in files]
     return None, []
+
+
+def _remedy(ending: str) -> str:
+    """What makes a table of a file with another ending, where that is known."""
+    if ending in TEXT_TABLES:
+        return "; rename it to .csv if its cells are separated by tabs, semicolons, commas or bars"
+    return "; unpack it first" if ending in PACKED else ""
 
 
 def _endings(formats: Sequence[Format]) -> str:

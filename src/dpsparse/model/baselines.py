@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.table_features import Feature
 from dpsparse.model.unnamed_values import shown_effects
-from dpsparse.schema import quoted
+from dpsparse.schema import listed, quoted
 
 if TYPE_CHECKING:
     from dpsparse.model.released import LinearModel
@@ -61,10 +61,16 @@ def baselines_in_words(model: "LinearModel") -> str:
     """What each 0/1 effect compares, without a full stop; of a variable of several effects its own remark says it."""
     features = {feature.name: feature for feature in model.features}
     told = {name for variable in model.variables for name in (*variable.features, *variable.without)}
-    parts = []
+    alike: dict[tuple[str, str], list[str]] = {}
     for feature in (features[each.feature] for each in shown_effects(model) if each.feature not in told):
         against = compared_with(feature, model.baselines)
         if against is not None:
-            one = _one_of(feature)
-            parts.append(f"{quoted(feature.name)}{f' is {one}' if one else ''} against {against}")
-    return "; ".join(parts)
+            alike.setdefault((_one_of(feature), against), []).append(feature.name)
+    return "; ".join(_comparison(names, one, against) for (one, against), names in alike.items())
+
+
+def _comparison(names: list[str], one: str, against: str) -> str:
+    several = len(names) > 1
+    if one:
+        return f"{listed(names)} compare{'' if several else 's'} {one} with {against}"
+    return f"{listed(names)} {'are' if several else 'is'} compared with {against}"

@@ -50,15 +50,15 @@ DOUBTS = {
     ),
     result.ON_A_LUMP: Doubt(
         "so many responses are equal that the scale of Huber's regression is that of the lump",
-        'estimand="mean" would help',
+        "effects on the mean would help",
     ),
     result.NOTHING_EXPLAINED: Doubt("the private estimates show no predictive value", _MORE),
 }
 # What reasons mean where rows were taken less their person's own mean: a column that is constant within people is 0.
 _WITHIN = {
     result.FEW_CARRIERS: Doubt(
-        "it hardly changes within people, and what does not change has no effect within them",
-        "leave it out, or fit without within=True, for effects between people too",
+        "it hardly changes within people, or changes alike in all of them, as a year does",
+        "leave it out; or fit without --within (in Python, within=True) for effects between people too",
     ),
     result.MAYBE_FEW: Doubt(
         "the privacy noise at this epsilon leaves open whether it changes within people, and what does not change has "

@@ -18,6 +18,7 @@ from dpsparse.model.outcome_words import (
     outcome_words,
     read_estimate,
     read_outcome_scores,
+    responses_in_words,
 )
 from dpsparse.model.plots import plot_calibration
 from dpsparse.model.privacy_html import record_html
@@ -249,8 +250,7 @@ def in_words(evaluation: Evaluation) -> str:
     return (
         f"{verdict(evaluation)} {limits}, both released; the last column is the noisy share that was cut. "
         f"{_what_r2_is(evaluation)}{_what_d2_is(scores)} Intervals include sampling and privacy noise. "
-        f"{scores.n_records:,} {evaluation.privacy.guarantee.protects.many} were held out, about "
-        f"{scores.n_responses:,.0f} of them with a response."
+        f"{responses_in_words(scores, evaluation.privacy.guarantee.protects.many)}"
     )
 
 
@@ -279,6 +279,9 @@ def _deviance(scores: Scores) -> str:
     if not isinstance(scores, MeanScores) or scores.d2 is None:
         return ""
     d2 = scores.d2
+    if d2.low <= 0:
+        between = f"between {number(d2.low)} and {number(d2.high)}"
+        return f" They do not show that the features explain any of the deviance (D², {between})."
     return (
         f" The features explain {100 * max(d2.value, 0.0):.0f} % of the deviance (D², between {number(d2.low)} and "
         f"{number(d2.high)})."
@@ -297,7 +300,7 @@ def _what_d2_is(scores: Scores) -> str:
         return ""
     if scores.d2 is None:
         return " Deviances are too noisy for a D²."
-    return " D² is the same of Poisson deviances: the share of the deviance that is explained."
+    return " D² is the share of the Poisson deviance that predictions explain."
 
 
 def read_scores(fields: Fields) -> Scores | OutcomeScores:

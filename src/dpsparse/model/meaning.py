@@ -34,12 +34,13 @@ def estimand_of(model: "LinearModel") -> str:
     words = ratio_words(model)
     if words is not None:
         return (
-            f"on {of_target(model)}, as {words.model} gives them for these features without privacy{_clustered(model)}"
+            f"on {of_target(model)}, as {words.model}{_inserted(model)} gives them for these features without privacy"
         )
     if model.parts is not None:
         return ESTIMAND.format(target=model.target, rows=f"{_row(model)}s")
     if reaches_estimand(model):
-        return ALL_ESTIMANDS[model.estimand].words.format(target=model.target) + _clustered(model)
+        sentence = ALL_ESTIMANDS[model.estimand].words.replace(" gives them", f"{_inserted(model)} gives them")
+        return sentence.format(target=model.target)
     if model.estimand == MEAN.name:
         return ""
     # Rows are weighted too, and residuals are clipped further in.
@@ -60,7 +61,12 @@ def _clustered(model: "LinearModel") -> str:
     if model.privacy.guarantee.rows is None:
         return ""
     less = " less their person's own mean (fixed effects of people)" if model.within else ""
-    return f" from all rows{less}, with errors clustered by person"
+    return f" on all rows{less}, with errors clustered by person"
+
+
+def _inserted(model: "LinearModel") -> str:
+    """The same in the middle of a sentence."""
+    return f"{clustered}," if (clustered := _clustered(model)) else ""
 
 
 def what_counts(model: "LinearModel") -> str:

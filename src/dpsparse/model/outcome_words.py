@@ -8,6 +8,7 @@ from dpsparse.html import number
 from dpsparse.schema import Fields, FileError
 
 if TYPE_CHECKING:
+    from dpsparse.algorithms.evaluation_sums import Scores
     from dpsparse.model.evaluation_result import Evaluation
 
 
@@ -65,9 +66,16 @@ def outcome_words(evaluation: "Evaluation", scores: OutcomeScores) -> str:
     return (
         f"{outcome_verdict(evaluation)} The Brier score is the mean squared distance of the probability from 1 for yes "
         f"and 0 for no. {auc} All follow from noisy counts of yes and no by predicted probability, and intervals "
-        f"include sampling and privacy noise. {scores.n_records:,} {many} were held out, about "
-        f"{scores.n_responses:,.0f} of them with a response."
+        f"include sampling and privacy noise. {responses_in_words(scores, many)}"
     )
+
+
+def responses_in_words(scores: "Scores | OutcomeScores", many: str) -> str:
+    """How many records were held out, how many of them have a response, and a remedy where most have none."""
+    told = f"{scores.n_records:,} {many} were held out, about {scores.n_responses:,.0f} of them with a response."
+    if scores.n_responses < scores.n_records / 2:
+        told += " The others counted as missing: if they are not, write responses as in the table of the fit."
+    return told
 
 
 def outcome_sentences(evaluation: "Evaluation", scores: OutcomeScores) -> str:

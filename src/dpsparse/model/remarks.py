@@ -1,12 +1,11 @@
 """What a reader of a released model must know beside its numbers, said once for summaries, commands and notebooks."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dpsparse.algorithms.pursuit.result import HARDLY_VARIES, UNIT_WRONG
 from dpsparse.html import number
 from dpsparse.inference.inference_constants import FAMILY_WISE_LEVEL
-from dpsparse.io.table_features import Feature
 from dpsparse.learning.categories import MANY_VALUES, NONE_COMMON
 from dpsparse.model.baselines import baselines_in_words
 from dpsparse.model.doubts import doubtful, in_words
@@ -19,7 +18,7 @@ from dpsparse.model.two_part_words import level_words
 from dpsparse.model.unnamed_values import hidden, shown_effects
 from dpsparse.model.unread_responses import readable, unread
 from dpsparse.model.variables import in_words as variable_in_words
-from dpsparse.schema import listed, quoted
+from dpsparse.schema import listed
 
 if TYPE_CHECKING:
     from dpsparse.model.released import LinearModel
@@ -149,8 +148,8 @@ def nothing_explained(model: "LinearModel") -> str:
 def explained(model: "LinearModel") -> str:
     """How much of the response's spread the features explain."""
     return (
-        f"about {model.spread_explained:.0%} of the spread of {model.target}: the median distance of a response from "
-        "its prediction is that much smaller than from a constant"
+        f"about {100 * (model.spread_explained or 0):.0f} % of the spread of {model.target}: the median distance of a "
+        "response from its prediction is that much smaller than from a constant"
     )
 
 
@@ -251,29 +250,6 @@ def median(model: "LinearModel") -> str:
         f"about half of the values of {model.target} lie below the prediction{whose} {where}; predict with the "
         'statistic "median" to get that value'
     )
-
-
-def unseen_categories(model: "LinearModel", unseen: Callable[[str, list[Feature]], bool]) -> list[str]:
-    """How `predict` counts text that the fit did not know, for each selected column that has such text.
-
-    `unseen` tells whether a column has text that its features do not know: `ModelTable.has_unseen`.
-    """
-    needed: dict[str, list[Feature]] = {column: [] for column in model.columns_selected}
-    for feature in model.features:
-        if feature.column in needed and (feature.category is not None or feature.buckets is not None):
-            needed[feature.column].append(feature)
-    sentences = []
-    for column, text in needed.items():
-        if not text or not unseen(column, text):
-            continue
-        if any(feature.other for feature in text):
-            other = Feature(column, other=True).name
-            sentences.append(f"{column}: text that was rare or unknown in the fit counts as {quoted(other)}")
-        else:
-            known = listed([feature.category or feature.name for feature in text])
-            baseline = f" {quoted(model.baselines[column])}" if column in model.baselines else ""
-            sentences.append(f"{column}: any text but {known}, or none, counts as the baseline{baseline}")
-    return sentences
 
 
 def constant(model: "LinearModel") -> str:

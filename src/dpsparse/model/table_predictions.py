@@ -132,6 +132,14 @@ class ModelTable:
         listed_buckets = [bucket for each in features for bucket in each.buckets or ()]
         return bool((~np.isin(buckets, [-1, *listed_buckets])).any())
 
+    def n_unread(self) -> dict[str, int]:
+        """How many cells of each column of numbers hold none as the model reads them; it tells as much as that."""
+        used = [self._model.features[place] for place in self._model._places]
+        read = [each for each in used if each.category is None and each.buckets is None and not each.missing]
+        numbers = [replace(each, fill=None) for each in read if each.within is None]
+        counts = (~np.isfinite(self._numbers(numbers))).sum(axis=0).tolist()
+        return {each.column: count for each, count in zip(numbers, counts, strict=True)}
+
     def _numbers(self, used: Any) -> NDArray[np.float64]:
         if not used:
             return np.empty((self.n_records, 0))

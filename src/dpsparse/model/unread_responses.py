@@ -70,9 +70,8 @@ def _empty(model: "LinearModel") -> str:
     """How many cells of the response are empty, where that is more than noise."""
     if model.responses is None or not model.responses.empty:
         return ""
-    return (
-        f" (about {model.responses.empty:.0%} of the {model.privacy.guarantee.protects.many} have an empty cell there)"
-    )
+    many = model.privacy.guarantee.protects.many
+    return f" (about {100 * model.responses.empty:.0f} % of the {many} have an empty cell there)"
 
 
 def unread(model: "LinearModel") -> str:

@@ -370,7 +370,7 @@ class Plan:
         >>> plan(400, 20, 5, 0.5).n_looked_for, plan(5_000, 20, 5, 0.5).few_features
         (0, '')
         >>> plan(400, 20, 5, 0.5).few_features  # doctest: +ELLIPSIS
-        'no feature is looked for, and all of the budget is for a constant, as 400 records at epsilon 0.5 are ...'
+        'the fit looks for no feature and spends all of the budget on a constant, as 400 records at epsilon 0.5 are ...'
         """
         count = self.n_looked_for
         if count == self.sparsity:
@@ -382,7 +382,8 @@ class Plan:
             are = "is" if count == 1 else "are"
             return f"{count} of {self.sparsity} features {are} looked for, as {here} more; {later}"
         first = "" if self.sparsity == 1 else f" (one from about {self.n_for_features(1):,} on)"
-        return f"no feature is looked for, and all of the budget is for a constant, as {here} features; {later}{first}"
+        none = "the fit looks for no feature and spends all of the budget on a constant"
+        return f"{none}, as {here} features; {later}{first}"
 
     @property
     def units_of_n(self) -> str:

@@ -17,11 +17,12 @@ _SMALL = 0.01
 _PLAIN_STEP = "a one-unit increase"
 
 
-def ratio_sentence(model: "LinearModel", effect: Effect, feature: Feature, step: str) -> str:
+def ratio_sentence(model: "LinearModel", effect: Effect, feature: Feature, step: str, of: str | None = None) -> str:
     """A significant effect on odds, or on a mean.
 
-    The effect has an interval. `step` is what a one-unit increase of its feature is, in words. Where it hardly moves
-    these, the sentence is about an increase as large as the power of ten below the feature's scale.
+    The effect has an interval. `step` is what a one-unit increase of its feature is, in words; where it hardly moves
+    odds or a mean, the sentence is about an increase as large as the power of ten below the feature's scale. `of` is
+    what is multiplied, where the model has no words of its own for it.
 
     Examples
     --------
@@ -42,7 +43,7 @@ def ratio_sentence(model: "LinearModel", effect: Effect, feature: Feature, step:
     low, high = (ratio_text(size * end) for end in effect.interval)
     return (
         f"{effect.feature}: {step if size == 1 else f'an increase of {size:,.0f}'} is associated with "
-        f"{ratio_text(size * effect.estimate)} times {words.of} (between {low} and {high} times, with "
+        f"{ratio_text(size * effect.estimate)} times {of or words.of} (between {low} and {high} times, with "
         f"{SHOWN_PERCENT} confidence; {p_words(effect.p_value)})."
     )
 

@@ -16,6 +16,7 @@ from dpsparse.model.meaning import of_target, what_counts
 from dpsparse.model.odds import hardly_any, label_of_yes, share_of_yes
 from dpsparse.model.ratios import ratio_words
 from dpsparse.model.row_numbers import row_numbers
+from dpsparse.model.two_part_words import titles
 from dpsparse.model.unread_responses import readable, unread
 from dpsparse.privacy.accounting.record import PrivacyRecord
 from dpsparse.report.ratio_sentence import ratio_sentence
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 # Said where no effect is significant: of all of them, or of those that could be tested.
 _NONE = {False: "No effect is significant.", True: "No effect that could be tested is significant."}
+_NO_MEAN_OF_PARTS = "No effect on the overall mean is significant."
 # By estimand, what a sentence to publish calls the method and the associations.
 _PUBLISHED = {
     MEAN.name: ("sparse", "of means"),
@@ -122,7 +124,7 @@ def verdicts(model: "LinearModel") -> Iterator[str]:
             f"family-wise level, Bonferroni over {count} features)."
         )
     elif not_significant:
-        yield _NONE[bool(groups[Verdict.NOT_TRUSTED])]
+        yield _none(model, bool(groups[Verdict.NOT_TRUSTED]))
     if not_significant:
         yield "These are not significant:"
         yield _names(not_significant)
@@ -132,26 +134,44 @@ def verdicts(model: "LinearModel") -> Iterator[str]:
         )
     if groups[Verdict.NOT_TRUSTED]:
         yield "The standard errors of these are not reliable, so they have neither an interval nor a verdict:"
-        reasons = (
-            (each.feature, doubt_of(each, model.within, model.privacy.guarantee.protects.said))
-            for each in groups[Verdict.NOT_TRUSTED]
-        )
-        yield tag("ul", [tag("li", f"{name}: {reason}.") for name, reason in reasons])
+        reasons: dict[str, list[str]] = {}
+        for each in groups[Verdict.NOT_TRUSTED]:
+            doubt = doubt_of(each, model.within, model.privacy.guarantee.protects.said)
+            reasons.setdefault(str(doubt), []).append(each.feature)
+        yield tag("ul", [tag("li", f"{', '.join(names)}: {reason}.") for reason, names in reasons.items()])
         yield "Do not publish their sizes as findings."
+    yield from _of_parts(model)
     if text := row_numbers(model):
         yield f"Row numbers: {text}."
     if groups[Verdict.NOT_AVAILABLE]:
         yield f"{model.estimator} gives no errors, so nothing can be said about what is significant."
 
 
+def _none(model: "LinearModel", untested: bool) -> str:
+    return _NONE[untested] if model.parts is None else _NO_MEAN_OF_PARTS
+
+
+def _of_parts(model: "LinearModel") -> Iterator[str]:
+    """The significant effects of the parts: one on whether there is any, or on how much, may have none on the mean."""
+    if model.parts is None:
+        return
+    for title, part in zip(titles(model), (model.parts.whether, model.parts.how_much), strict=True):
+        features = {feature.name: feature for feature in part.features}
+        odds = f"the odds that {model.target} is above 0"
+        told = [_of(part, effect, features, odds) for effect in part.effects if effect.verdict is Verdict.SIGNIFICANT]
+        if told:
+            yield f"These effects on {title[0].lower()}{title[1:]} are significant:"
+            yield tag("ul", [tag("li", each) for each in told])
+
+
 def _names(effects: Sequence[Effect]) -> Html:
     return tag("ul", [tag("li", effect.feature) for effect in effects])
 
 
-def _of(model: "LinearModel", effect: Effect, features: dict[str, Feature]) -> str:
+def _of(model: "LinearModel", effect: Effect, features: dict[str, Feature], of: str | None = None) -> str:
     feature = features[effect.feature]
     if ratio_words(model) is not None:
-        return ratio_sentence(model, effect, feature, step_of(feature, model.baselines))
+        return ratio_sentence(model, effect, feature, step_of(feature, model.baselines), of)
     return sentence(effect, feature, model.target, model.baselines)
 
 
@@ -190,7 +210,7 @@ def publishable(model: "LinearModel") -> str | None:
     features = {feature.name: feature for feature in model.features}
     significant = [effect for effect in model.effects if effect.verdict is Verdict.SIGNIFICANT]
     untested = any(effect.verdict is Verdict.NOT_TRUSTED for effect in model.effects)
-    sentences = " ".join(_of(model, effect, features) for effect in significant) or _NONE[untested]
+    sentences = " ".join(_of(model, effect, features) for effect in significant) or _none(model, untested)
     method, among = _PUBLISHED[model.estimand if model.estimand in _PUBLISHED else TYPICAL.name]
     if model.parts is not None:
         method, among = _IN_TWO_PARTS
