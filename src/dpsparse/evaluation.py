@@ -30,7 +30,7 @@ from dpsparse.estimators._types import LedgerLocation
 from dpsparse.families.estimands import LOG_MEAN, LOG_ODDS
 from dpsparse.model.evaluation_result import Evaluation
 from dpsparse.model.exposures import exposure_name, is_log_mean
-from dpsparse.model.odds import odds_ratio
+from dpsparse.model.ratios import odds_ratio
 from dpsparse.model.released import LinearModel
 from dpsparse.model.table_predictions import ModelTable
 from dpsparse.privacy.accounting.meter import Meter

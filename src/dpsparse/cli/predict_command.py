@@ -42,7 +42,7 @@ def predict(
     """
     from dpsparse.cli import output
     from dpsparse.model.json_file import load_model
-    from dpsparse.model.odds import label_of_yes, probability
+    from dpsparse.model.ratios import label_of_yes, probability
     from dpsparse.model.remarks import unseen_categories
     from dpsparse.model.table_predictions import ModelTable
 

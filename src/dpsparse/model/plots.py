@@ -11,7 +11,7 @@ from dpsparse.html import Html, figure, number, shortened
 from dpsparse.inference.intervals import SHOWN_PERCENT
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.model.effect import Effect, Verdict
-from dpsparse.model.odds import odds_ratio
+from dpsparse.model.ratios import odds_ratio
 from dpsparse.model.unnamed_values import not_shown, not_shown_words
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from dpsparse.model import remarks
 from dpsparse.model.effect import Effect
 from dpsparse.model.evaluation_result import in_words, scores_table
 from dpsparse.model.exposures import is_log_mean
-from dpsparse.model.odds import label_of_yes
+from dpsparse.model.ratios import label_of_yes
 from dpsparse.privacy.accounting.record import PrivacyRecord
 from dpsparse.report.budget_facts import spending_figure
 from dpsparse.report.charts import calibration

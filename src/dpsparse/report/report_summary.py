@@ -8,15 +8,14 @@ from dpsparse.html import Html, number, tag
 from dpsparse.inference.intervals import SHOWN_PERCENT
 from dpsparse.io.table_features import Feature
 from dpsparse.model import remarks
-from dpsparse.model.baselines import baseline_of, compared_with, step_of
 from dpsparse.model.doubts import doubt_of
 from dpsparse.model.effect import Effect, Verdict, p_words
 from dpsparse.model.evaluation_result import in_sentences
 from dpsparse.model.meaning import of_target, what_counts
-from dpsparse.model.odds import hardly_any, label_of_yes, share_of_yes
-from dpsparse.model.ratios import ratio_words
+from dpsparse.model.ratios import hardly_any, label_of_yes, ratio_words, share_of_yes
 from dpsparse.model.row_numbers import row_numbers
 from dpsparse.model.unread_responses import readable, unread
+from dpsparse.model.variables import baseline_of, compared_with, step_of
 from dpsparse.privacy.accounting.record import PrivacyRecord
 from dpsparse.report.ratio_sentence import ratio_sentence
 from dpsparse.schema import listed, quoted
