@@ -21,7 +21,7 @@ from dpsparse.algorithms.evaluation_means import MeanPlan, release_means
 from dpsparse.algorithms.evaluation_outcomes import OutcomePlan, OutcomeScores, release_outcomes
 from dpsparse.algorithms.evaluation_sums import EvaluationPlan, Scores, release_scores
 from dpsparse.data.as_table import as_table
-from dpsparse.data.missing_responses import responses_of
+from dpsparse.data.given_values import responses_of
 from dpsparse.data.person_ids import people_of
 from dpsparse.data.within_person import NOT_WITHIN
 from dpsparse.engine.people import People

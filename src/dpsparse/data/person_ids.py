@@ -54,7 +54,7 @@ def people_of(ids: Any, n_rows: int) -> People:
 
 def _values(ids: Any) -> NDArray[Any]:
     """Ids as an array, in a type that holds each of them exactly."""
-    ids = _computed(ids) if is_dask(ids) else on_host(ids)
+    ids = computed(ids) if is_dask(ids) else on_host(ids)
     if isinstance(ids, np.ma.MaskedArray):
         ids = ids.tolist()
     if isinstance(ids, np.ndarray) and ids.dtype.kind in _COMPARED + "fcO":
@@ -70,11 +70,11 @@ def _values(ids: Any) -> NDArray[Any]:
     return values
 
 
-def _computed(ids: Any) -> Any:
-    """Ids of a dask collection in memory, where a fit divides rows among people; an error of theirs quotes nothing."""
+def computed(values: Any) -> Any:
+    """A dask collection beside X in memory; an error of its tasks quotes nothing."""
     from dpsparse.engine.dask.tasks import computed
 
-    return computed(ids)
+    return computed(values)
 
 
 def _numbered(values: list[Any]) -> NDArray[np.intp]:

@@ -14,10 +14,10 @@ from dpsparse.algorithms.pursuit.pursuit import Pursuit
 from dpsparse.algorithms.pursuit.pursuit_constants import COLUMNS_A_VARIABLE
 from dpsparse.algorithms.pursuit.schedule import Schedule, n_with_units, schedule_for
 from dpsparse.algorithms.pursuit.shared_units import SharedUnits
-from dpsparse.data.as_table import as_table
+from dpsparse.data.as_table import as_table, frame_with_text, is_frame
 from dpsparse.data.person_ids import people_of, people_rows, without_ids
 from dpsparse.data.public_units import n_units_known, public_units, units_known
-from dpsparse.data.raw_data import RawData, frame_with_text, is_frame, join_response, raw_data, refuse_beside
+from dpsparse.data.raw_data import RawData, join_response, raw_data, refuse_beside
 from dpsparse.data.validation import cap_sparsity, check_count, name_of_response
 from dpsparse.data.within_person import deviations, of_several
 from dpsparse.engine.people import ONE_ROW, People
