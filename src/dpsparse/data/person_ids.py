@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 
 from dpsparse.data.streamed import Streamed
 from dpsparse.data.validation import is_dask, on_host
-from dpsparse.engine import config
 from dpsparse.engine.cpu.dense_rows import DenseRows
 from dpsparse.engine.cpu.people_rows import PeopleRows
 from dpsparse.engine.cpu.sparse_rows import SparseRows
 from dpsparse.engine.disk.disk_people import DiskPeopleRows
 from dpsparse.engine.disk.disk_rows import DiskRows
 from dpsparse.engine.disk.feature_sources import ArraySource
-from dpsparse.engine.disk.memory import available_bytes
+from dpsparse.engine.disk.memory import room
 from dpsparse.engine.people import People
 from dpsparse.engine.refusals import MIXED_IDS, NOT_IDS
 from dpsparse.engine.threads import ALL
@@ -134,7 +133,7 @@ def people_rows(rows: Any, people: People) -> Any:
     if isinstance(rows, DiskRows):
         return DiskPeopleRows(rows, people)
     n, d = rows.n_records, rows.n_features
-    if _MOST_QUANTIZERS * n * d <= config.current.disk_memory_share * available_bytes():
+    if _MOST_QUANTIZERS * n * d <= room():
         return PeopleRows(rows, people)
     if isinstance(rows, DenseRows):
         # Levels of some columns at a time.

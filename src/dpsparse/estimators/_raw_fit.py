@@ -19,10 +19,9 @@ from dpsparse.algorithms.pursuit.shared_units import SharedUnits
 from dpsparse.data.person_ids import people_rows
 from dpsparse.data.public_units import PublicUnits
 from dpsparse.data.within_person import NO_IDS, deviations, rows_of_several
-from dpsparse.engine import config
 from dpsparse.engine.cpu.dense_rows import DenseRows
 from dpsparse.engine.disk.disk_rows import DiskRows
-from dpsparse.engine.disk.memory import available_bytes
+from dpsparse.engine.disk.memory import room
 from dpsparse.engine.people import ONE_ROW
 from dpsparse.engine.protocols import Rows
 from dpsparse.estimators._private import MIN_ROWS
@@ -217,7 +216,7 @@ class PreparedTable:
     def _encoded(self) -> NDArray[np.float64] | None:
         """The features in memory; None where there is no room for them."""
         table = self._data.table
-        if 8 * table.n_records * len(self.features) > config.current.disk_memory_share * available_bytes():
+        if 8 * table.n_records * len(self.features) > room():
             return None
         return encode(table, self.features, self._buckets_of)
 
