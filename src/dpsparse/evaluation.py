@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from dpsparse.algorithms.evaluation_means import MeanPlan, release_means
+from dpsparse.algorithms.evaluation_means import PARTS, release_means
 from dpsparse.algorithms.evaluation_outcomes import OutcomePlan, OutcomeScores, release_outcomes
 from dpsparse.algorithms.evaluation_sums import EvaluationPlan, Scores, release_scores
 from dpsparse.data.as_table import as_table
@@ -226,11 +226,11 @@ def released_model(model: Any) -> LinearModel:
     return model
 
 
-def plan_of(guarantee: Guarantee, n_records: int, estimand: str | None) -> EvaluationPlan | OutcomePlan | MeanPlan:
+def plan_of(guarantee: Guarantee, n_records: int, estimand: str | None) -> EvaluationPlan | OutcomePlan:
     """The releases of an evaluation of so many records, of a model of an estimand."""
     if estimand == LOG_ODDS.name:
         return OutcomePlan(guarantee, n_records)
-    return MeanPlan(guarantee) if estimand == LOG_MEAN.name else EvaluationPlan(guarantee)
+    return EvaluationPlan(guarantee, PARTS) if estimand == LOG_MEAN.name else EvaluationPlan(guarantee)
 
 
 def release_scores_of(
@@ -244,7 +244,7 @@ def release_scores_of(
     plan, constant = plan_of(meter.guarantee, len(responses), model.estimand), model.constant_prediction
     if isinstance(plan, OutcomePlan):
         return release_outcomes(meter, plan, responses, predictions, constant)
-    if isinstance(plan, MeanPlan):
+    if is_log_mean(model):
         with np.errstate(all="ignore"):
             means = odds_ratio(constant) * np.asarray(exposures)
         return release_means(meter, plan.commitment, responses, predictions, means, None)
