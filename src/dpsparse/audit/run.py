@@ -104,21 +104,10 @@ def run_check(name: str, *, long: bool = False) -> Iterator[Finding]:
 def run_audit(
     only: str | None = None, *, long: bool = False, progress: Callable[[str], object] = lambda name: None
 ) -> Audit:
-    """Run every check, on all cores.
+    """Run every check, on all cores, or `only` one of them.
 
-    Parameters
-    ----------
-    only : str or None
-        A name in `CHECKS`; None for all.
-    long : bool
-        Play the games at least ten times longer, and replay every configuration on ten times as many pairs.
-    progress : callable
-        Called with the name of each of all checks once it is done.
-
-    Returns
-    -------
-    Audit
-        All findings.
+    `long` plays the games at least ten times longer, and replays every configuration on ten times as many pairs.
+    `progress` is called with the name of each of all checks once it is done.
 
     Examples
     --------

@@ -27,9 +27,9 @@ from dpsparse.model.coefficients import Coefficients
 from dpsparse.model.context import FitContext
 from dpsparse.model.effect import Effect
 from dpsparse.model.evaluation_result import Evaluation
-from dpsparse.model.exposures import exposure_column, exposure_name, is_log_mean, n_selectable, where_positive
+from dpsparse.model.exposures import exposure_column, exposure_name, is_log_mean, where_positive
 from dpsparse.model.model_summary import summary_html, summary_text
-from dpsparse.model.numeric_columns import NumericColumns
+from dpsparse.model.numeric_columns import NumericColumns, n_selectable
 from dpsparse.model.plots import effects_figure
 from dpsparse.model.ratios import odds_ratio, probability, share_release
 from dpsparse.model.table_predictions import ModelTable, predict_frame

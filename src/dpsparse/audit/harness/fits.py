@@ -63,9 +63,12 @@ class EvaluatedModel(PrivateSparseRegressor):
 
     def fit(self, X: Any, y: Any = None, *, person: Any = None, progress: Any = None, **_: Any) -> Self:
         """Evaluate."""
+        return self._evaluate(public_model(X.shape[1], **self.facts), X, y)
+
+    def _evaluate(self, model: LinearModel, X: Any, y: Any) -> Self:
         guarantee = {name: getattr(self, name) for name in ("epsilon", "delta", "adjacency", "records_per_person")}
-        self.evaluation_ = evaluate(public_model(X.shape[1], **self.facts), X, y, **guarantee)
-        self.privacy_, self.support_ = self.evaluation_.privacy, np.array([0, 2])
+        self.evaluation_ = evaluate(model, X, y, **guarantee)
+        self.privacy_, self.support_ = self.evaluation_.privacy, np.array(model._places[:2])
         return self
 
 
@@ -96,11 +99,8 @@ class EvaluatedCells(EvaluatedModel):
 
     def fit(self, X: Any, y: Any = None, *, person: Any = None, progress: Any = None, **_: Any) -> Self:
         """Evaluate."""
-        guarantee = {name: getattr(self, name) for name in ("epsilon", "delta", "adjacency", "records_per_person")}
         model = public_model_of_cells()
-        self.evaluation_ = evaluate(model, X.table, ModelTable(model, X.table).responses(), **guarantee)
-        self.privacy_, self.support_ = self.evaluation_.privacy, np.array([0, 1])
-        return self
+        return self._evaluate(model, X.table, ModelTable(model, X.table).responses())
 
 
 class HeldOutPursuit(PrivateSparseRegressor):
