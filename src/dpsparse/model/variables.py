@@ -109,7 +109,7 @@ def step_of(feature: Feature, baselines: Mapping[str, str]) -> str:
 
 def baselines_in_words(model: "LinearModel") -> str:
     """What each 0/1 effect compares, without a full stop; of a variable of several effects its own remark says it."""
-    features = {feature.name: feature for feature in model.features}
+    features = {effect.feature: feature for effect, feature in model._selected}
     told = {name for variable in model.variables for name in (*variable.features, *variable.without)}
     parts = []
     for feature in (features[each.feature] for each in shown_effects(model) if each.feature not in told):

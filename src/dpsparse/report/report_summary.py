@@ -113,9 +113,8 @@ def verdicts(model: "LinearModel") -> Iterator[str]:
     if not model.effects:
         yield "No effect was kept."
     if significant:
-        features = {feature.name: feature for feature in model.features}
         yield "These effects are significant:"
-        yield tag("ul", [tag("li", _of(model, effect, features)) for effect in significant])
+        yield tag("ul", [tag("li", text) for text in _significant(model)])
         yield (
             f"If no feature had an effect, only about one fit in twenty would show even one this large (the 5 % "
             f"family-wise level, Bonferroni over {count} features)."
@@ -147,8 +146,12 @@ def _names(effects: Sequence[Effect]) -> Html:
     return tag("ul", [tag("li", effect.feature) for effect in effects])
 
 
-def _of(model: "LinearModel", effect: Effect, features: dict[str, Feature]) -> str:
-    feature = features[effect.feature]
+def _significant(model: "LinearModel") -> list[str]:
+    """The significant effects in words."""
+    return [_of(model, *each) for each in model._selected if each[0].verdict is Verdict.SIGNIFICANT]
+
+
+def _of(model: "LinearModel", effect: Effect, feature: Feature) -> str:
     if ratio_words(model) is not None:
         return ratio_sentence(model, effect, feature, step_of(feature, model.baselines))
     return sentence(effect, feature, model.target, model.baselines)
@@ -186,10 +189,8 @@ def publishable(model: "LinearModel") -> str | None:
         return None
     if all(effect.interval is None for effect in model.effects):
         return None
-    features = {feature.name: feature for feature in model.features}
-    significant = [effect for effect in model.effects if effect.verdict is Verdict.SIGNIFICANT]
     untested = any(effect.verdict is Verdict.NOT_TRUSTED for effect in model.effects)
-    sentences = " ".join(_of(model, effect, features) for effect in significant) or _NONE[untested]
+    sentences = " ".join(_significant(model)) or _NONE[untested]
     method, among = _PUBLISHED[model.estimand if model.estimand in _PUBLISHED else TYPICAL.name]
     if model.parts is not None:
         method, among = _IN_TWO_PARTS
@@ -256,8 +257,7 @@ def _meaning(model: "LinearModel") -> Iterator[str]:
 
 def _an_example(model: "LinearModel") -> str | None:
     """What the effect of a category or of a gap is relative to, with an example of the model."""
-    features = {feature.name: feature for feature in model.features}
-    selected: list[Feature] = [features[effect.feature] for effect in model.effects]
+    selected = [feature for _, feature in model._selected]
     text = [each for each in selected if each.category is not None or each.buckets is not None]
     category = next((each for each in text if not each.is_unnamed), None)
     if category is not None:
@@ -275,9 +275,7 @@ def _an_example(model: "LinearModel") -> str | None:
 
 
 def _selected_unnamed(model: "LinearModel") -> list[Feature]:
-    features = {feature.name: feature for feature in model.features}
-    selected: list[Feature] = [features[effect.feature] for effect in model.effects]
-    return [each for each in selected if each.is_unnamed]
+    return [feature for _, feature in model._selected if feature.is_unnamed]
 
 
 def unnamed(model: "LinearModel") -> Iterator[str]:
