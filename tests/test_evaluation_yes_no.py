@@ -20,7 +20,7 @@ from dpsparse import (
     read_table,
     save_model,
 )
-from dpsparse.data.missing_responses import responses_of
+from dpsparse.data.given_values import responses_of
 from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.model.evaluation_result import in_sentences
 from dpsparse.report.details import held_out

@@ -13,7 +13,7 @@ from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.inference.inference_constants import FAMILY_WISE_LEVEL
 from dpsparse.inference.intervals import SHOWN_PERCENT
-from dpsparse.io.save_figure import save_figure
+from dpsparse.io.atomic import save_figure
 from dpsparse.privacy.guarantee import check_epsilon
 
 N, D, SPARSITY = 10_000, 1_000, 5

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from dpsparse.algorithms.evaluation_means import MeanPlan, release_means
+from dpsparse.algorithms.evaluation_means import PARTS, release_means
 from dpsparse.algorithms.evaluation_outcomes import OutcomePlan, OutcomeScores, release_outcomes
 from dpsparse.algorithms.evaluation_sums import EvaluationPlan, Scores, release_scores
 from dpsparse.data.as_table import as_table
-from dpsparse.data.missing_responses import responses_of
+from dpsparse.data.given_values import responses_of
 from dpsparse.data.person_ids import people_of
 from dpsparse.data.within_person import NOT_WITHIN
 from dpsparse.engine.people import People
@@ -30,7 +30,7 @@ from dpsparse.estimators._types import LedgerLocation
 from dpsparse.families.estimands import LOG_MEAN, LOG_ODDS
 from dpsparse.model.evaluation_result import Evaluation
 from dpsparse.model.exposures import exposure_name, is_log_mean
-from dpsparse.model.odds import odds_ratio
+from dpsparse.model.ratios import odds_ratio
 from dpsparse.model.released import LinearModel
 from dpsparse.model.table_predictions import ModelTable
 from dpsparse.privacy.accounting.meter import Meter
@@ -226,11 +226,11 @@ def released_model(model: Any) -> LinearModel:
     return model
 
 
-def plan_of(guarantee: Guarantee, n_records: int, estimand: str | None) -> EvaluationPlan | OutcomePlan | MeanPlan:
+def plan_of(guarantee: Guarantee, n_records: int, estimand: str | None) -> EvaluationPlan | OutcomePlan:
     """The releases of an evaluation of so many records, of a model of an estimand."""
     if estimand == LOG_ODDS.name:
         return OutcomePlan(guarantee, n_records)
-    return MeanPlan(guarantee) if estimand == LOG_MEAN.name else EvaluationPlan(guarantee)
+    return EvaluationPlan(guarantee, PARTS) if estimand == LOG_MEAN.name else EvaluationPlan(guarantee)
 
 
 def release_scores_of(
@@ -244,7 +244,7 @@ def release_scores_of(
     plan, constant = plan_of(meter.guarantee, len(responses), model.estimand), model.constant_prediction
     if isinstance(plan, OutcomePlan):
         return release_outcomes(meter, plan, responses, predictions, constant)
-    if isinstance(plan, MeanPlan):
+    if is_log_mean(model):
         with np.errstate(all="ignore"):
             means = odds_ratio(constant) * np.asarray(exposures)
         return release_means(meter, plan.commitment, responses, predictions, means, None)

@@ -19,7 +19,6 @@ from sklearn.base import clone
 from dpsparse.data.as_table import MemoryTable, in_memory
 from dpsparse.data.people_split import Split
 from dpsparse.data.person_ids import without_ids
-from dpsparse.data.public_units import public_units
 from dpsparse.data.raw_data import RawData, refuse_beside
 from dpsparse.data.validation import name_of_response
 from dpsparse.data.within_person import NOT_WITHIN
@@ -121,9 +120,9 @@ def fit_and_evaluate(
     planned = cache(lambda guarantee: _plan(guarantee, model, split, d))
     with model._reserved(meter, planned, estimator="fit_and_evaluate"):
         response = model._validated(table, y, (n, d))
-        public_units(model.feature_center, model.feature_scale, range(d) if table.names is None else table.names)
+        model._public_units(table, d)
         rows = table.rows(response)
-        if model._must_check_finite() and not model._allow_missing:
+        if model._refuses_gaps:
             rows.require_finite()
     # A data frame keeps its names, and so does a response.
     model._target = name_of_response(y, table.names)

@@ -193,9 +193,9 @@ class Fields:
         value = self.take(key, default)
         return value if value is default else Fields(value, f"{self.where}: {quoted(key)}")
 
-    def tables(self, key: str, default: Any = _REQUIRED) -> "list[Fields]":
+    def tables(self, key: str) -> "list[Fields]":
         """A list of tables."""
-        rows = self._checked(key, lambda value: isinstance(value, list), "a list", default)
+        rows: Any = self._checked(key, lambda value: isinstance(value, list), "a list", _REQUIRED)
         return [Fields(row, f"{self.where}: {key}[{place}]") for place, row in enumerate(rows)]
 
     def finish(self) -> None:

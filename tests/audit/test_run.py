@@ -6,12 +6,11 @@ from functools import partial
 import pytest
 
 from dpsparse.audit import run
-from dpsparse.audit.audit_page import ABOUT
 from dpsparse.audit.checks import check_raw_parts, check_raw_tables
 from dpsparse.audit.checks.check_games import fit_game
 from dpsparse.audit.finding import Finding
 from dpsparse.audit.harness.raw_shapes import raw_shapes
-from dpsparse.audit.run import CHECKS, Audit, run_check
+from dpsparse.audit.run import ABOUT, CHECKS, Audit, run_check
 from dpsparse.privacy.protection import ADJACENCIES
 
 pytestmark = pytest.mark.slow

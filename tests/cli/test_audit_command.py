@@ -3,9 +3,8 @@ import json
 
 import pytest
 
-from dpsparse.audit.audit_page import ABOUT, audit_page
 from dpsparse.audit.finding import Finding
-from dpsparse.audit.run import CHECKS, Audit
+from dpsparse.audit.run import ABOUT, CHECKS, Audit, audit_page
 from dpsparse.cli import main
 
 

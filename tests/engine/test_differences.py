@@ -13,7 +13,7 @@ from dpsparse.data.as_table import as_table
 from dpsparse.engine import queries
 from dpsparse.engine.config import configured
 from dpsparse.engine.cpu import dense_rows
-from dpsparse.engine.disk import disk_rows
+from dpsparse.engine.disk import memory
 from dpsparse.engine.disk.disk_rows import DiskRows
 from dpsparse.engine.disk.feature_sources import ArraySource
 from dpsparse.engine.quantize import Quantizer, weight_levels
@@ -122,7 +122,7 @@ def sources(X, path):
 @pytest.mark.parametrize("dtype", [np.float32, pytest.param(np.float64, marks=pytest.mark.slow)])
 def test_on_a_disk(n, share, dtype, tmp_path, configure, monkeypatch):
     # With room for 500 bytes of levels some blocks are kept, and the others are read again.
-    monkeypatch.setattr(disk_rows, "available_bytes", lambda: 5e11)
+    monkeypatch.setattr(memory, "available_bytes", lambda: 5e11)
     configure(disk_block_bytes=300, disk_memory_share=share)
     rng = np.random.default_rng(n)
     X, y = rng.normal(size=(n, 7)).astype(dtype), rng.normal(size=n)

@@ -20,8 +20,7 @@ from dpsparse import (
 from dpsparse.audit.checks.check_replay import cached_schedules, replay_runs
 from dpsparse.audit.harness.fits import HeldOutPursuit, at_size
 from dpsparse.audit.harness.many_rows import ids_of, rows_of
-from dpsparse.audit.harness.neighbors import training_rows
-from dpsparse.audit.harness.paired_people import partners_of_person
+from dpsparse.audit.harness.neighbors import partners_of_person, training_rows
 from dpsparse.audit.harness.tape import recorded
 from dpsparse.model.json_file import load_model, save_model
 from dpsparse.privacy.ledger.ledger import PrivacyLedger

@@ -21,8 +21,9 @@ from dpsparse import (
     read_table,
     tune,
 )
+from dpsparse.data.as_table import frame_with_text
 from dpsparse.data.object_tables import as_objects
-from dpsparse.data.raw_data import frame_with_text, join_response
+from dpsparse.data.raw_data import join_response
 from dpsparse.data.validation import name_of_response
 from dpsparse.io.bounds import Bounds
 from dpsparse.model.json_file import as_dict

@@ -101,15 +101,6 @@ def test_predictions_have_the_level_where_many_amounts_are_predicted_as_0():
     assert predicted.mean() == pytest.approx(level.mean, rel=0.03)
 
 
-def test_a_file_of_an_earlier_version_has_no_second_offset(fitted, tmp_path):
-    path = tmp_path / "model.json"
-    save_model(fitted[0], path)
-    content = json.loads(path.read_text())
-    del content["parts"]["level"]["second_offset"]
-    path.write_text(json.dumps(content))
-    assert load_model(path).parts.level == replace(fitted[0].released_.parts.level, second_offset=0.0)
-
-
 def test_the_error_of_the_growth_is_no_more_than_the_growth():
     level = replace(LEVEL, prediction=39.9)
     assert level.growth > 1

@@ -16,8 +16,8 @@ from dpsparse import DPIHTH
 from dpsparse.cli import main
 from dpsparse.paper.designs import EPSILON, OURS, PANELS, PARTS, QUICK, SETTINGS, Data
 from dpsparse.paper.experiments import Cell, Pilot, generate, run
-from dpsparse.paper.paper_tables import count_beyond_chance, summarize
 from dpsparse.paper.reproduce import panel_data, run_all, size_of
+from dpsparse.paper.results import count_beyond_chance, summarize
 from dpsparse.paper.runner import TaskCache, source_digest
 from dpsparse.paper.write import write_all
 

@@ -8,21 +8,19 @@ scikit-learn's `d2_tweedie_score` with power 1 has it, deviance residuals being 
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from dpsparse.algorithms.estimates import Estimate
-from dpsparse.algorithms.evaluation_sums import EvaluationPlan, Scores, filled, release_errors
+from dpsparse.algorithms.evaluation_sums import Scores, release_errors
 from dpsparse.engine.errors import Errors
 from dpsparse.privacy.accounting.meter import Commitment, Meter
-from dpsparse.privacy.accounting.release import Slot
-from dpsparse.privacy.guarantee import Guarantee
 
-# What the names of the second half begin with.
+# What the names of the releases begin with: those on errors, and those on deviance residuals.
 OF_DEVIANCE = "deviance "
+PARTS = ("", OF_DEVIANCE)
 
 
 @dataclass(frozen=True)
@@ -33,29 +31,6 @@ class MeanScores(Scores):
     # None where they are too noisy to tell.
     d2: Estimate | None = None
     deviance_cut: float = math.inf
-
-
-@dataclass(frozen=True)
-class MeanPlan:
-    """The releases of an evaluation of means and their prices, from public numbers.
-
-    Examples
-    --------
-    >>> guarantee = Guarantee(0.5, 1e-5)
-    >>> MeanPlan(guarantee).commitment.is_within(guarantee)
-    True
-    """
-
-    guarantee: Guarantee
-
-    @cached_property
-    def commitment(self) -> Commitment:
-        """The releases as a commitment."""
-        return filled(self.guarantee, self._slots)
-
-    def _slots(self, rho: float) -> tuple[Slot, ...]:
-        plan = EvaluationPlan(self.guarantee)
-        return (*plan.slots(rho / 2), *plan.slots(rho / 2, OF_DEVIANCE))
 
 
 def release_means(

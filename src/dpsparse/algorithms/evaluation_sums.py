@@ -88,6 +88,8 @@ class Scores:
 class EvaluationPlan:
     """The releases of an evaluation and their prices, from public numbers.
 
+    They are made once for each entry of `of`, with which their names begin, at even parts of the budget.
+
     Examples
     --------
     >>> guarantee = Guarantee(0.5, 1e-5)
@@ -96,16 +98,16 @@ class EvaluationPlan:
     """
 
     guarantee: Guarantee
+    of: tuple[str, ...] = ("",)
 
     @cached_property
     def commitment(self) -> Commitment:
         """The releases as a commitment."""
-        return filled(self.guarantee, self.slots)
+        return filled(self.guarantee, self._slots)
 
-    def slots(self, rho: float, of: str = "") -> tuple[Slot, ...]:
-        """The releases at a rho; their names begin with `of`."""
-        whole = rho / math.fsum(SHARES.values())
-        return tuple(self._slot(name, share * whole, of) for name, share in SHARES.items())
+    def _slots(self, rho: float) -> tuple[Slot, ...]:
+        whole = rho / len(self.of) / math.fsum(SHARES.values())
+        return tuple(self._slot(name, share * whole, of) for of in self.of for name, share in SHARES.items())
 
     def _slot(self, name: str, rho: float, of: str) -> Slot:
         if name in PICKS:

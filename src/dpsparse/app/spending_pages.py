@@ -110,7 +110,7 @@ def job_page(request: Request, error: str | None = None, form: FormData | None =
 def _short(model: "LinearModel") -> Html:
     """What matters, as the report says it; before it, that responses could not be read, or that hardly any is yes."""
     from dpsparse.html import escaped, paragraphs, tag
-    from dpsparse.model.odds import hardly_any
+    from dpsparse.model.ratios import hardly_any
     from dpsparse.model.unread_responses import unread
     from dpsparse.report.report_summary import as_sentence, verdicts
 

@@ -22,8 +22,7 @@ def audit(long: bool, only: str | None, out: str, as_json: bool) -> None:
     Every fit, command and page runs on made-up neighbouring tables; no table of yours is read. The exit status is 0 if
     all is well, and 1 otherwise. The project's own tests plant bugs to show that the checks notice them.
     """
-    from dpsparse.audit.audit_page import audit_page
-    from dpsparse.audit.run import CHECKS, run_audit
+    from dpsparse.audit.run import CHECKS, audit_page, run_audit
     from dpsparse.cli import output
     from dpsparse.io.atomic import write_file
 

@@ -95,7 +95,7 @@ def _draw(ledger: "PrivacyLedger", dataset: str, out: str) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
-    from dpsparse.io.save_figure import save_figure
+    from dpsparse.io.atomic import save_figure
     from dpsparse.report.budget_facts import plot_budget
 
     figure = plot_budget(ledger, dataset).get_figure(root=True)

@@ -79,7 +79,7 @@ def _draw(comparison: "Comparison", out: str) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    from dpsparse.io.save_figure import save_figure
+    from dpsparse.io.atomic import save_figure
 
     figure, axes = plt.subplots(figsize=(7, 3), layout="constrained")
     for place, outcome in enumerate(comparison.outcomes):

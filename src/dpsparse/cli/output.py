@@ -31,9 +31,8 @@ from dpsparse.model.effect import UNIT_HEADINGS, effect_headings, effect_rows, u
 from dpsparse.model.evaluation_result import Evaluation, headings, in_words, score_rows
 from dpsparse.model.json_file import as_dict
 from dpsparse.model.meaning import of_target
-from dpsparse.model.odds import odds_ratio
 from dpsparse.model.outcome_words import calibration_headings, calibration_rows
-from dpsparse.model.ratios import ratio_words
+from dpsparse.model.ratios import odds_ratio, ratio_words
 from dpsparse.model.released import LinearModel
 from dpsparse.model.remarks import remarks
 from dpsparse.model.two_part_words import part_rows

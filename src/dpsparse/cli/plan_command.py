@@ -226,7 +226,7 @@ def _or_none(value: float) -> float | None:
 def _draw(plans: "Sequence[Plan]", out: str) -> None:
     import matplotlib
 
-    from dpsparse.io.save_figure import save_figure
+    from dpsparse.io.atomic import save_figure
 
     matplotlib.use("Agg")
     axes = plans[0].plot()

@@ -43,8 +43,8 @@ def predict(
     """
     from dpsparse.cli import output
     from dpsparse.model.json_file import load_model
-    from dpsparse.model.odds import label_of_yes, probability
     from dpsparse.model.prediction_notes import prediction_notes
+    from dpsparse.model.ratios import label_of_yes, probability
     from dpsparse.model.table_predictions import ModelTable
 
     with output.writing(out, model, data, replace=False) as stream:

@@ -18,6 +18,7 @@ from dpsparse.data.validation import is_dask, is_on_card, is_zarr, table_shape, 
 from dpsparse.engine.cpu.dense_rows import DenseRows
 from dpsparse.engine.cpu.sparse_rows import SparseRows
 from dpsparse.engine.protocols import Table
+from dpsparse.io.cells.typed_cells import NUMERIC_KINDS, frame_columns
 
 
 def as_table(X: Any) -> Table:
@@ -35,6 +36,17 @@ def as_table(X: Any) -> Table:
 
         return DiskTable(X)
     return MemoryTable(X)
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a frame of pandas, polars or pyarrow, in memory."""
+    pandas, polars, pyarrow = (hasattr(X, name) for name in ("iloc", "get_columns", "column_names"))
+    return (polars or pyarrow or (pandas and X.ndim == 2)) and not is_dask(X)
+
+
+def frame_with_text(X: Any) -> bool:
+    """Whether X is a frame of pandas, polars or pyarrow with a column that is no number and no boolean by its type."""
+    return is_frame(X) and any(column.kind not in NUMERIC_KINDS for column in frame_columns(X))
 
 
 def in_memory(X: Any, reader: str) -> "MemoryTable":

@@ -46,16 +46,16 @@ def open_input(
     the label of yes or None; `model`, which gives the released model in the columns' own units; and `notes` for whoever
     runs the fit.
     """
+    columns: dict[str, Any] = {"exposure": exposure, "person": person, "formula": formula}
     if is_store(data):
         known = _with_drop(bounds, drop)
         if read_manifest(data).layout == CELLS:
-            return CellStoreInput(data, target, known, positive, exposure, person, formula)
-        _refuse_columns(data, exposure, person, formula)
+            return CellStoreInput(data, target, known, positive, columns)
+        _refuse_columns(data, **columns)
         return StoreInput(data, target, known, positive)
     if str(data).lower().endswith(".npy"):
-        _refuse_columns(data, exposure, person, formula)
+        _refuse_columns(data, **columns)
         return TableInput(data, target, bounds, drop, positive)
-    columns: dict[str, Any] = {"exposure": exposure, "person": person, "formula": formula}
     return RawInput(data, target, bounds, drop, positive, columns, separator=separator, encoding=encoding)
 
 
@@ -190,11 +190,8 @@ class CellStoreInput(RawInput):
         target: str | None,
         bounds: Any,
         positive: str | None,
-        exposure: str | None = None,
-        person: str | None = None,
-        formula: str | None = None,
+        columns: dict[str, Any],
     ) -> None:
-        columns: dict[str, Any] = {"exposure": exposure, "person": person, "formula": formula}
         self._data = read_table(data, target, bounds=bounds, positive=positive, **columns)
         self.parameters = {}
 

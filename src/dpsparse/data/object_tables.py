@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsparse.engine.refusals import NOT_FINITE, NOT_NUMBERS, NOT_NUMERIC
-from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.cells.object_cells import real_number
-from dpsparse.io.cells.typed_cells import arrow_kind
+from dpsparse.io.cells.typed_cells import NUMERIC_KINDS, arrow_kind
 
 _NUMERIC = "biuf"
 # Most objects are of these types.
@@ -47,7 +46,7 @@ def _may_be_numbers(dtype: Any) -> bool:
     if library == "pyarrow":
         from pyarrow import types
 
-        return arrow_kind(dtype) in (Kind.number, Kind.boolean) or types.is_null(dtype)
+        return arrow_kind(dtype) in NUMERIC_KINDS or types.is_null(dtype)
     if hasattr(dtype, "pyarrow_dtype"):
         return _may_be_numbers(dtype.pyarrow_dtype)
     if hasattr(dtype, "is_numeric") and hasattr(dtype, "is_temporal"):

@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 
 from dpsparse.data.streamed import Streamed
 from dpsparse.data.validation import is_dask, on_host
-from dpsparse.engine import config
 from dpsparse.engine.cpu.dense_rows import DenseRows
 from dpsparse.engine.cpu.people_rows import PeopleRows
 from dpsparse.engine.cpu.sparse_rows import SparseRows
 from dpsparse.engine.disk.disk_people import DiskPeopleRows
 from dpsparse.engine.disk.disk_rows import DiskRows
 from dpsparse.engine.disk.feature_sources import ArraySource
-from dpsparse.engine.disk.memory import available_bytes
+from dpsparse.engine.disk.memory import room
 from dpsparse.engine.people import People
 from dpsparse.engine.refusals import MIXED_IDS, NOT_IDS
 from dpsparse.engine.threads import ALL
@@ -55,7 +54,7 @@ def people_of(ids: Any, n_rows: int) -> People:
 
 def _values(ids: Any) -> NDArray[Any]:
     """Ids as an array, in a type that holds each of them exactly."""
-    ids = _computed(ids) if is_dask(ids) else on_host(ids)
+    ids = computed(ids) if is_dask(ids) else on_host(ids)
     if isinstance(ids, np.ma.MaskedArray):
         ids = ids.tolist()
     if isinstance(ids, np.ndarray) and ids.dtype.kind in _COMPARED + "fcO":
@@ -71,11 +70,11 @@ def _values(ids: Any) -> NDArray[Any]:
     return values
 
 
-def _computed(ids: Any) -> Any:
-    """Ids of a dask collection in memory, where a fit divides rows among people; an error of theirs quotes nothing."""
+def computed(values: Any) -> Any:
+    """A dask collection beside X in memory; an error of its tasks quotes nothing."""
     from dpsparse.engine.dask.tasks import computed
 
-    return computed(ids)
+    return computed(values)
 
 
 def _numbered(values: list[Any]) -> NDArray[np.intp]:
@@ -153,7 +152,7 @@ def people_rows(rows: Any, people: People) -> Any:
     if isinstance(rows, DiskRows):
         return DiskPeopleRows(rows, people)
     n, d = rows.n_records, rows.n_features
-    if _MOST_QUANTIZERS * n * d <= config.current.disk_memory_share * available_bytes():
+    if _MOST_QUANTIZERS * n * d <= room():
         return PeopleRows(rows, people)
     if isinstance(rows, DenseRows):
         # Levels of some columns at a time.

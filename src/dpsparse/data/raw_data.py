@@ -11,7 +11,7 @@ import numpy as np
 from dpsparse.data.object_tables import as_objects, listed
 from dpsparse.data.person_ids import ids_beside, people_of
 from dpsparse.data.public_schema import read_schema
-from dpsparse.data.validation import is_dask, name_of_response, refuse_masked
+from dpsparse.data.validation import name_of_response, refuse_masked
 from dpsparse.engine.people import People
 from dpsparse.io.bounds import Bounds
 from dpsparse.io.bounds_file import read_bounds
@@ -19,12 +19,9 @@ from dpsparse.io.cells.formula_table import FormulaTable
 from dpsparse.io.cells.formulas import Formula, Product, read_formula
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.cells.raw_table import FrameTable, StoreTable, as_raw_table
-from dpsparse.io.cells.typed_cells import frame_columns
+from dpsparse.io.cells.typed_cells import NUMERIC_KINDS
 from dpsparse.io.table_features import Feature
 from dpsparse.schema import FileError, alternatives, quoted
-
-# Kinds of types that are numbers as they are.
-_TYPED = (Kind.number, Kind.boolean)
 
 
 @dataclass(frozen=True)
@@ -169,7 +166,8 @@ class RawData:
         """Whether it is public of every column that it holds plain numbers, or which categories."""
         known, types = dict.fromkeys(self.numeric, Kind.number) | self.declared, self.table.declared
         plain = {
-            name: types.get(name) in _TYPED if name in types else kind == Kind.number for name, kind in known.items()
+            name: types.get(name) in NUMERIC_KINDS if name in types else kind == Kind.number
+            for name, kind in known.items()
         }
         is_number = self.positive is None and plain.get(self.target, True)
         return is_number and all(plain.get(name, False) for name in self.learned_columns)
@@ -322,17 +320,6 @@ def refuse_beside(y: Any, person: Any = None) -> None:
         raise ValueError("y must be left out: the table from read_table names its response")
     if person is not None:
         raise ValueError("person must be left out: name the column of ids in read_table, as person")
-
-
-def is_frame(X: Any) -> bool:
-    """Whether X is a frame of pandas, polars or pyarrow, in memory."""
-    pandas, polars, pyarrow = (hasattr(X, name) for name in ("iloc", "get_columns", "column_names"))
-    return (polars or pyarrow or (pandas and X.ndim == 2)) and not is_dask(X)
-
-
-def frame_with_text(X: Any) -> bool:
-    """Whether X is a frame of pandas, polars or pyarrow with a column that is no number and no boolean by its type."""
-    return is_frame(X) and any(column.kind not in _TYPED for column in frame_columns(X))
 
 
 def join_response(X: Any, y: Any, bounds: Bounds, schema: Any = None, person: Any = None) -> RawData:

@@ -19,9 +19,8 @@ from sklearn.utils import _safe_indexing
 
 from dpsparse.data.person_ids import in_memory, people_of
 from dpsparse.data.validation import is_dask
-from dpsparse.engine import config
 from dpsparse.engine.cpu.dense_rows import DenseRows
-from dpsparse.engine.disk.memory import available_bytes
+from dpsparse.engine.disk.memory import room
 from dpsparse.engine.people import People
 from dpsparse.engine.threads import parallel_map
 
@@ -93,7 +92,7 @@ def deviations(rows: Any, people: People, *, fill: bool) -> DenseRows:
     (array([-1.,  0.,  1.]), array([-0.5,  0. ,  0.5]))
     """
     n, d = rows.n_records, rows.n_features
-    if 8 * n * d > config.current.disk_memory_share * available_bytes():
+    if 8 * n * d > room():
         raise ValueError(
             f"within: the deviations of {n:,} rows of {d:,} features take {math.ceil(8 * n * d / 2**30)} GiB, more "
             "than is free; fit fewer features or on a larger machine"

@@ -29,17 +29,6 @@ BELOW = 0.25
 class Lines:
     """Public numbers that make p and mu of the columns.
 
-    Parameters
-    ----------
-    odds_constant, odds : float, tuple of float
-        The log odds of a response above 0: a constant, and the effect of each column.
-    constant, effects : float, tuple of float
-        The same of mu, as it predicts.
-    low, high : float
-        The range to which mu is clipped where it predicts.
-    unshrunk : tuple of float
-        The effects on mu that are not shrunk.
-
     Examples
     --------
     >>> import numpy as np
@@ -50,13 +39,15 @@ class Lines:
     (array([0.5, 0.5]), array([4., 0.]), array([ 5., -5.]))
     """
 
+    # The log odds of a response above 0: a constant, and the effect of each column.
     odds_constant: float
     odds: tuple[float, ...]
+    # The same of mu, as it predicts, and the range to which it is clipped there.
     constant: float
     effects: tuple[float, ...]
     low: float
     high: float
-    unshrunk: tuple[float, ...]
+    unshrunk: tuple[float, ...]  # The effects on mu that are not shrunk.
 
     def of(self, records: Records) -> tuple[Array, Array, Array]:
         """The probabilities p; mu as it predicts; and mu of effects that are not shrunk, not clipped."""

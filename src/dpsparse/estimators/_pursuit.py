@@ -13,10 +13,10 @@ from dpsparse.algorithms.pursuit.pursuit import Pursuit
 from dpsparse.algorithms.pursuit.pursuit_constants import COLUMNS_A_VARIABLE
 from dpsparse.algorithms.pursuit.schedule import Schedule, n_with_units, schedule_for
 from dpsparse.algorithms.pursuit.shared_units import SharedUnits
-from dpsparse.data.as_table import as_table
+from dpsparse.data.as_table import as_table, frame_with_text, is_frame
 from dpsparse.data.person_ids import ids_beside, people_of, people_rows, without_ids
-from dpsparse.data.public_units import n_units_known, public_units, units_known
-from dpsparse.data.raw_data import RawData, frame_with_text, is_frame, join_response, raw_data, refuse_beside
+from dpsparse.data.public_units import PublicUnits, n_units_known, public_units, units_known
+from dpsparse.data.raw_data import RawData, join_response, raw_data, refuse_beside
 from dpsparse.data.validation import cap_sparsity, check_count, name_of_response
 from dpsparse.data.within_person import deviations, of_several
 from dpsparse.engine.people import ONE_ROW, People
@@ -176,8 +176,7 @@ class PursuitEstimator(PrivateEstimator):
         schedule = cache(lambda guarantee: planned or self._schedule(guarantee, n, d, rows=rows_per_person))
         with self._reserved(meter, lambda guarantee: schedule(guarantee).commitment):
             y = self._validated(table, y, (n_rows, d))
-            columns = range(d) if table.names is None else table.names
-            units = public_units(self.feature_center, self.feature_scale, columns)
+            units = self._public_units(table, d)
             asked = getattr(self, self._sparsity_parameter)
             if asked is not None:
                 cap_sparsity(asked, self._n_candidates(d), self._sparsity_parameter)
@@ -198,7 +197,7 @@ class PursuitEstimator(PrivateEstimator):
                 response_center=self.response_center,
                 response_scale=self.response_scale,
                 shared=shared,
-                check_finite=self._must_check_finite() and not self._allow_missing,
+                check_finite=self._refuses_gaps,
                 progress=progress,
             )
         self._reset()
@@ -208,6 +207,15 @@ class PursuitEstimator(PrivateEstimator):
         described = {"target": target, "within": self.within} | self._described()
         set_results(self, pursuit.run(), features, table.dtype, meter, **described)
         return self
+
+    def _public_units(self, table: Table, d: int) -> PublicUnits:
+        """The public units of the features of a validated table; what names none of these is refused."""
+        return public_units(self.feature_center, self.feature_scale, range(d) if table.names is None else table.names)
+
+    @property
+    def _refuses_gaps(self) -> bool:
+        """Whether features and responses that are not finite are refused."""
+        return self._must_check_finite() and not self._allow_missing
 
     def _people(self, table: Table, ids: Any, n_rows: int) -> People:
         """Whose rows are whose; refused, from public facts, where a table cannot be divided among people."""

@@ -1,9 +1,9 @@
 """A fit on a raw table: kinds, categories, the pursuit and names, under one commitment."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,9 @@ from dpsparse.algorithms.pursuit.shared_units import SharedUnits
 from dpsparse.data.person_ids import people_rows
 from dpsparse.data.public_units import PublicUnits
 from dpsparse.data.within_person import NO_IDS, deviations, rows_of_several
-from dpsparse.engine import config
 from dpsparse.engine.cpu.dense_rows import DenseRows
 from dpsparse.engine.disk.disk_rows import DiskRows
-from dpsparse.engine.disk.memory import available_bytes
+from dpsparse.engine.disk.memory import room
 from dpsparse.engine.people import ONE_ROW
 from dpsparse.engine.protocols import Rows
 from dpsparse.estimators._private import MIN_ROWS
@@ -41,6 +40,10 @@ from dpsparse.schema import FileError
 if TYPE_CHECKING:
     from dpsparse.data.raw_data import RawData
     from dpsparse.estimators._pursuit import PursuitEstimator
+    from dpsparse.estimators._two_part_plan import TwoPartPlan
+
+# A schedule, or a plan of several.
+Planned = TypeVar("Planned", Schedule, "TwoPartPlan")
 
 # The share of a 0/1 feature of which nothing is known.
 BINARY_SHARE = 0.5
@@ -122,19 +125,25 @@ def fit_raw(estimator: "PursuitEstimator", data: "RawData", progress: Progress =
     estimator._check_parameters()
     if estimator.within:
         data = within_people(data)
-    n = data.n_people
-    if n < MIN_ROWS:
-        raise FileError(f"the table holds {n} {'records' if data.people is None else 'people'}; a fit needs {MIN_ROWS}")
-    meter = estimator._open_meter(n, data.n_rows)
-    schedule = cache(lambda guarantee: raw_schedule(estimator, data, guarantee))
-    with estimator._reserved(meter, lambda guarantee: schedule(guarantee).commitment):
-        estimator._warn_if_weak(meter, data.table.names)
-        estimator._warn_if_hopeless(n, n_expected(data), meter, data.units_known() == "all")
-    plan = schedule(meter.guarantee)
+    meter, plan = committed(estimator, data, lambda guarantee: raw_schedule(estimator, data, guarantee))
     table = PreparedTable(data, meter, plan)
     estimator._reset()
     result = table.pursue(meter, plan, progress=progress)
     table.publish(estimator, result, meter, *table.named(meter, plan, result.features.support))
+
+
+def committed(
+    estimator: "PursuitEstimator", data: "RawData", plan_for: Callable[[Guarantee], Planned]
+) -> tuple[Meter, Planned]:
+    """The meter of a fit on raw data, committed to a plan and reserved; warns from public facts alone."""
+    n = data.n_people
+    if n < MIN_ROWS:
+        raise FileError(f"the table holds {n} {'records' if data.people is None else 'people'}; a fit needs {MIN_ROWS}")
+    meter, planned = estimator._open_meter(n, data.n_rows), cache(plan_for)
+    with estimator._reserved(meter, lambda guarantee: planned(guarantee).commitment):
+        estimator._warn_if_weak(meter, data.table.names)
+        estimator._warn_if_hopeless(n, n_expected(data), meter, data.units_known() == "all")
+    return meter, planned(meter.guarantee)
 
 
 class PreparedTable:
@@ -217,7 +226,7 @@ class PreparedTable:
     def _encoded(self) -> NDArray[np.float64] | None:
         """The features in memory; None where there is no room for them."""
         table = self._data.table
-        if 8 * table.n_records * len(self.features) > config.current.disk_memory_share * available_bytes():
+        if 8 * table.n_records * len(self.features) > room():
             return None
         return encode(table, self.features, self._buckets_of)
 

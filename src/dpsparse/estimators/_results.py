@@ -14,8 +14,7 @@ from dpsparse.inference.intervals import p_value
 from dpsparse.inference.significance import critical_value, joint_p_value, significant
 from dpsparse.io.table_features import Feature
 from dpsparse.model.effect import Effect
-from dpsparse.model.exposures import n_selectable
-from dpsparse.model.numeric_columns import NumericColumns
+from dpsparse.model.numeric_columns import NumericColumns, n_selectable
 from dpsparse.model.released import LinearModel
 from dpsparse.model.unread_responses import UnreadResponsesWarning, unread
 from dpsparse.model.variables import Variable

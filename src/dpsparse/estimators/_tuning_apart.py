@@ -20,7 +20,6 @@ from sklearn.base import clone
 
 from dpsparse.algorithms.guarantee_shares import share_of
 from dpsparse.data.as_table import MemoryTable
-from dpsparse.data.public_units import public_units
 from dpsparse.data.raw_data import RawData
 from dpsparse.data.validation import name_of_response
 from dpsparse.engine import regrets
@@ -130,11 +129,10 @@ class ArrayApart:
         """Refuse what cannot be fitted."""
         table, first = self._table, self._first
         self._response = first._validated(table, self._y, (self.n_records, self._d))
-        columns = range(self._d) if table.names is None else table.names
         for model in self._models:
-            public_units(model.feature_center, model.feature_scale, columns)
+            model._public_units(table, self._d)
         first._warn_if_weak(meter)
-        if first._must_check_finite() and not first._allow_missing:
+        if first._refuses_gaps:
             table.rows(self._response).require_finite()
 
     @property

@@ -26,12 +26,11 @@ from dpsparse.algorithms.pursuit.result import PursuitResult
 from dpsparse.algorithms.pursuit.schedule import Schedule
 from dpsparse.data.as_table import as_table
 from dpsparse.data.person_ids import people_rows, without_ids
-from dpsparse.data.public_units import public_units
 from dpsparse.data.validation import cap_sparsity, name_of_response
 from dpsparse.engine.people import ONE_ROW
 from dpsparse.engine.protocols import Rows
-from dpsparse.estimators._private import MIN_ROWS, as_dtype
-from dpsparse.estimators._raw_fit import PreparedTable, n_expected
+from dpsparse.estimators._private import as_dtype
+from dpsparse.estimators._raw_fit import PreparedTable, committed
 from dpsparse.estimators._results import set_results
 from dpsparse.estimators._two_part_plan import TABLE, TwoPartPlan
 from dpsparse.model.numeric_columns import NumericColumns
@@ -77,13 +76,13 @@ def fit_array(estimator: "PrivateSparseTwoPartRegressor", X: Any, y: Any, person
     with estimator._reserved(meter, lambda guarantee: planned(guarantee).commitment):
         given, y = y, estimator._validated(table, y, (n_rows, d))
         names = getattr(estimator, "feature_names_in_", None)
-        units = public_units(estimator.feature_center, estimator.feature_scale, range(d) if names is None else names)
+        units = estimator._public_units(table, d)
         asked = getattr(estimator, estimator._sparsity_parameter)
         if asked is not None:
             cap_sparsity(asked, estimator._n_candidates(d), estimator._sparsity_parameter)
         estimator._warn_if_weak(meter, names)
         estimator._warn_if_hopeless(n, d, meter, planned(meter.guarantee).parts[WHETHER].facts.known)
-        if estimator._must_check_finite() and not estimator._allow_missing:
+        if estimator._refuses_gaps:
             table.rows(y).require_finite()
     estimator._reset()
     plan, parts = planned(meter.guarantee), estimator._parts()
@@ -120,17 +119,10 @@ def fit_raw_parts(estimator: "PrivateSparseTwoPartRegressor", data: "RawData", p
         raise ValueError(NO_LABEL)
     if data.bounds.response_center is not None or data.bounds.response_scale is not None:
         raise FileError(NO_UNITS)
-    n = data.n_people
-    if n < MIN_ROWS:
-        raise FileError(f"the table holds {n} {'records' if data.people is None else 'people'}; a fit needs {MIN_ROWS}")
-    meter = estimator._open_meter(n, data.n_rows)
-    planned = cache(lambda guarantee: estimator._raw_schedule(data, guarantee))
-    with estimator._reserved(meter, lambda guarantee: planned(guarantee).commitment):
-        estimator._warn_if_weak(meter, data.table.names)
-        estimator._warn_if_hopeless(n, n_expected(data), meter, data.units_known() == "all")
-    plan, parts = planned(meter.guarantee), estimator._parts()
+    meter, plan = committed(estimator, data, lambda guarantee: estimator._raw_schedule(data, guarantee))
+    parts = estimator._parts()
     assert plan.table is not None  # a raw table has a schedule of its own
-    once = MeterShare(meter, meter.guarantee, n, part=None, name=TABLE)
+    once = MeterShare(meter, meter.guarantee, data.n_people, part=None, name=TABLE)
     table = PreparedTable(data, once, plan.table)
     estimator._reset()
     y = table.responses()

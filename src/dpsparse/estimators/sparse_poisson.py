@@ -11,7 +11,7 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import d2_tweedie_score
 from sklearn.utils.validation import check_is_fitted
 
-from dpsparse.data.given_exposures import as_exposure, place_of
+from dpsparse.data.given_values import as_exposure, place_of
 from dpsparse.data.person_ids import without_ids
 from dpsparse.data.raw_data import RawData
 from dpsparse.data.validation import is_dask

@@ -59,7 +59,7 @@ from dpsparse.algorithms.pursuit.shared_units import SharedUnits
 from dpsparse.data.as_table import MemoryTable, in_memory
 from dpsparse.data.people_split import Split
 from dpsparse.data.person_ids import without_ids
-from dpsparse.data.public_units import public_units, units_known
+from dpsparse.data.public_units import units_known
 from dpsparse.data.raw_data import RawData, refuse_beside
 from dpsparse.data.validation import name_of_response
 from dpsparse.data.within_person import NOT_WITHIN
@@ -200,12 +200,11 @@ def _tune_array(models: list[PursuitEstimator], table: MemoryTable, y: Any, ids:
         model._target = name_of_response(y, table.names)
     with _reserved(first, meter, planned, models):
         response = first._validated(table, y, (n_rows, d))
-        columns = range(d) if table.names is None else table.names
         for model in models:
-            public_units(model.feature_center, model.feature_scale, columns)
+            model._public_units(table, d)
         first._warn_if_weak(meter)
         rows = table.rows(response)
-        if first._must_check_finite() and not first._allow_missing:
+        if first._refuses_gaps:
             rows.require_finite()
     training = split.training
     # A data frame keeps its names, which candidates may need.

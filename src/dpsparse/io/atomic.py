@@ -1,13 +1,16 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, figures too."""
 
 import os
 import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from dpsparse.schema import FileError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @contextmanager
@@ -95,3 +98,18 @@ def _for_its_owner(path: str, flags: int) -> int:
     if hasattr(os, "fchmod"):
         os.fchmod(file, 0o600)
     return file
+
+
+_KINDS = (".png", ".pdf", ".svg")
+
+
+def save_figure(figure: "Figure", path: str | os.PathLike[str]) -> None:
+    """Write a matplotlib figure as PNG, PDF or SVG, by the ending of the name, and close it."""
+    import matplotlib.pyplot as plt
+
+    kind = Path(path).suffix.lower()
+    if kind not in _KINDS:
+        raise FileError(f"{path}: the picture's name must end in {', '.join(_KINDS)}")
+    with atomic_file(path) as stream:
+        figure.savefig(stream, format=kind[1:], dpi=150)
+    plt.close(figure)

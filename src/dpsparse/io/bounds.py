@@ -73,10 +73,7 @@ class Bounds:
     def of_kept(self, names: Iterable[str]) -> "Bounds":
         """The same for a table without the dropped columns, in which nothing else of these names is looked for.
 
-        Parameters
-        ----------
-        names : iterable of str
-            The columns of the table, dropped ones included.
+        `names` are the columns of the table, dropped ones included.
         """
         kept = {name: None for name in names if not self.is_dropped(name)}
         known = {

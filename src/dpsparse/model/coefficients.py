@@ -39,6 +39,11 @@ class Coefficients:
         """Where the features with an effect are among all."""
         return self.places_of(effect.feature for effect in self.effects)
 
+    @property
+    def _selected(self) -> list[tuple[Effect, Feature]]:
+        """The effects, each with its feature."""
+        return [(effect, self.features[place]) for effect, place in zip(self.effects, self._places, strict=True)]
+
     def places_of(self, names: Iterable[str]) -> list[int]:
         """Where the features of some names are among all."""
         if isinstance(self.features, NumericColumns):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dpsparse.html import Html, number, table
 from dpsparse.inference.intervals import SHOWN_PERCENT, p_value, reach
-from dpsparse.model.odds import ratio_interval_text, ratio_text
+from dpsparse.model.ratios import ratio_interval_text, ratio_text
 
 if TYPE_CHECKING:
     from dpsparse.model.ratios import RatioWords

@@ -207,8 +207,7 @@ class _Column:
         self.effects: dict[str, dict[str | None, Effect]] = {}
         # Of a number times the categories of a column, this one.
         self._texts: dict[str, str] = {}
-        for effect, place in zip(model.effects, model._places, strict=True):
-            feature = model.features[place]
+        for effect, feature in model._selected:
             if effect.feature in left_out:
                 continue
             self.effects.setdefault(feature.variable, {})[feature.level] = effect

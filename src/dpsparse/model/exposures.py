@@ -1,6 +1,5 @@
 """Models of the log of a mean, and the exposure to which their means are in proportion."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,18 +22,6 @@ def is_log_mean(model: "LinearModel") -> bool:
 def exposure_feature(column: str) -> Feature:
     """The exposure of a table of cells, as a number."""
     return Feature(column, kind=Kind.number.value)
-
-
-def n_selectable(features: Sequence[Feature], exposure: str | None) -> int:
-    """The number of features that could be selected: not a column that is the exposure, nor whether that is missing.
-
-    Examples
-    --------
-    >>> n_selectable([Feature("age"), Feature("years")], "years"), n_selectable([Feature("age")], None)
-    (1, 1)
-    """
-    # Columns of numbers are not made to be counted where there is no exposure: there may be a million.
-    return len(features) if exposure is None else sum(feature.column != exposure for feature in features)
 
 
 def exposure_name(model: "LinearModel") -> str | None:

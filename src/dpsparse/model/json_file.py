@@ -19,9 +19,9 @@ from dpsparse.learning.categories import MANY_VALUES, NONE_COMMON
 from dpsparse.model.context import read_context
 from dpsparse.model.effect import Effect
 from dpsparse.model.evaluation_result import read_scores
-from dpsparse.model.parts_json import parts_dict, read_parts
 from dpsparse.model.privacy_json import read_record
 from dpsparse.model.released import LinearModel
+from dpsparse.model.two_parts import parts_dict, read_parts
 from dpsparse.model.variables import Variable
 from dpsparse.schema import Fields, FileError, read_json
 

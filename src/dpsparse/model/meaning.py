@@ -7,8 +7,7 @@ from dpsparse.algorithms.pursuit.result import NO_MEAN, NOTHING_LEARNED
 from dpsparse.families.estimands import ALL_ESTIMANDS, MEAN
 from dpsparse.html import number
 from dpsparse.model.exposures import is_log_mean
-from dpsparse.model.odds import label_of_yes, odds_of_yes
-from dpsparse.model.ratios import mean_of, ratio_words
+from dpsparse.model.ratios import label_of_yes, mean_of, odds_of_yes, ratio_words
 from dpsparse.model.two_part_words import ESTIMAND, WHAT_COUNTS
 
 if TYPE_CHECKING:

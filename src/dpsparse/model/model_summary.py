@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from dpsparse.html import Html, tag
 from dpsparse.model.effect import INTERVAL_HEADING, Effect, Verdict, effects_table, p_text, unit_rows, units_table
 from dpsparse.model.evaluation_result import in_words, score_lines, scores_table
-from dpsparse.model.odds import ratio_interval_text, ratio_text
 from dpsparse.model.privacy_html import record_html
-from dpsparse.model.ratios import ratio_words
+from dpsparse.model.ratios import ratio_interval_text, ratio_text, ratio_words
 from dpsparse.model.remarks import NOT_SIGNIFICANT, NOT_TRUSTED, remarks
 from dpsparse.model.two_part_words import part_rows, part_tables
 from dpsparse.model.unnamed_values import shown_effects

@@ -1,4 +1,4 @@
-"""The features of a fit on columns of numbers, without a copy of each."""
+"""The features of a fit on columns of numbers, without a copy of each, and how many of these may be selected."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -57,3 +57,15 @@ class NumericColumns(Sequence[Feature]):
 
     def __hash__(self) -> int:
         return hash(tuple(self))
+
+
+def n_selectable(features: Sequence[Feature], exposure: str | None) -> int:
+    """The number of features that could be selected: not a column that is the exposure, nor whether that is missing.
+
+    Examples
+    --------
+    >>> n_selectable([Feature("age"), Feature("years")], "years"), n_selectable([Feature("age")], None)
+    (1, 1)
+    """
+    # Columns of numbers are not made to be counted where there is no exposure: there may be a million.
+    return len(features) if exposure is None else sum(feature.column != exposure for feature in features)

@@ -11,7 +11,7 @@ from dpsparse.html import Html, figure, number, shortened
 from dpsparse.inference.intervals import SHOWN_PERCENT
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.model.effect import Effect, Verdict
-from dpsparse.model.odds import odds_ratio
+from dpsparse.model.ratios import odds_ratio
 from dpsparse.model.unnamed_values import not_shown, not_shown_words
 
 if TYPE_CHECKING:
@@ -52,9 +52,8 @@ def scaled_effects(model: "LinearModel", per: Literal["scale", "unit"] = "scale"
     a category has the step of the number, where that is selected.
     """
     scaled = []
-    selected = [(effect, model.features[place]) for effect, place in zip(model.effects, model._places, strict=True)]
-    of_numbers = {each.column: effect.scale or each.scale for effect, each in selected if each.level is None}
-    for effect, feature in selected:
+    of_numbers = {each.column: effect.scale or each.scale for effect, each in model._selected if each.level is None}
+    for effect, feature in model._selected:
         is_whole = per == "unit" or feature.is_zero_one or feature.kind == Kind.boolean
         scale = 1.0 if is_whole else of_numbers.get(feature.column) or effect.scale or feature.scale or 1.0
         ends = effect.interval

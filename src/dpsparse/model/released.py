@@ -27,11 +27,11 @@ from dpsparse.model.coefficients import Coefficients
 from dpsparse.model.context import FitContext
 from dpsparse.model.effect import Effect
 from dpsparse.model.evaluation_result import Evaluation
-from dpsparse.model.exposures import exposure_column, exposure_name, is_log_mean, n_selectable, where_positive
+from dpsparse.model.exposures import exposure_column, exposure_name, is_log_mean, where_positive
 from dpsparse.model.model_summary import summary_html, summary_text
-from dpsparse.model.numeric_columns import NumericColumns
-from dpsparse.model.odds import odds_ratio, probability, share_release
+from dpsparse.model.numeric_columns import NumericColumns, n_selectable
 from dpsparse.model.plots import effects_figure
+from dpsparse.model.ratios import odds_ratio, probability, share_release
 from dpsparse.model.table_predictions import ModelTable, predict_frame
 from dpsparse.model.tidy_frames import ModelFrames
 from dpsparse.model.two_parts import TwoParts
@@ -196,9 +196,7 @@ class LinearModel(Coefficients, ModelFrames):
         """
         if self.constant is not None:
             return self.constant
-        centers = [self.features[place].center or 0.0 for place in self._places]
-        shift = sum(effect.coef * center for effect, center in zip(self.effects, centers, strict=True))
-        return self.intercept + shift
+        return self.intercept + sum(effect.coef * (feature.center or 0.0) for effect, feature in self._selected)
 
     @property
     def share_of_yes(self) -> float | None:
@@ -437,7 +435,7 @@ class LinearModel(Coefficients, ModelFrames):
     @property
     def columns_selected(self) -> list[str]:
         """The columns of the selected features."""
-        return list(dict.fromkeys(name for place in self._places for name in self.features[place].columns))
+        return list(dict.fromkeys(name for _, feature in self._selected for name in feature.columns))
 
     @property
     def columns_needed(self) -> list[str]:
@@ -476,8 +474,7 @@ class LinearModel(Coefficients, ModelFrames):
 
         Columns whose public centre or scale is not known were not shifted or not scaled.
         """
-        features = [self.features[place] for place in self._places]
-        units = [(feature.center or 0.0, feature.scale or 1.0) for feature in features]
+        units = [(feature.center or 0.0, feature.scale or 1.0) for _, feature in self._selected]
         effects = tuple(effect.in_raw_units(*unit) for effect, unit in zip(self.effects, units, strict=True))
         shift = sum(effect.coef * center for effect, (center, _) in zip(effects, units, strict=True))
         if self.parts is None:

@@ -7,16 +7,16 @@ from dpsparse.algorithms.pursuit.result import HARDLY_VARIES, UNIT_WRONG
 from dpsparse.html import number
 from dpsparse.inference.inference_constants import FAMILY_WISE_LEVEL
 from dpsparse.learning.categories import MANY_VALUES, NONE_COMMON
-from dpsparse.model.baselines import baselines_in_words
 from dpsparse.model.doubts import doubtful, in_words
 from dpsparse.model.effect import Verdict
 from dpsparse.model.exposures import is_log_mean
 from dpsparse.model.meaning import estimand_of, reaches_estimand
-from dpsparse.model.odds import hardly_any, odds_ratio, probability, share_of_yes
+from dpsparse.model.ratios import hardly_any, odds_ratio, probability, share_of_yes
 from dpsparse.model.row_numbers import row_numbers
 from dpsparse.model.two_part_words import level_words
 from dpsparse.model.unnamed_values import hidden, shown_effects
 from dpsparse.model.unread_responses import readable, unread
+from dpsparse.model.variables import baselines_in_words
 from dpsparse.model.variables import in_words as variable_in_words
 from dpsparse.schema import listed
 

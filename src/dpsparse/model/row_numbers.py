@@ -57,15 +57,13 @@ SCALES, FURTHEST, NEARLY, PER_SIZE = (1 / 5, 2 / 3), 1 / 6, 0.02, 50
 
 def row_numbers(model: "LinearModel") -> str:
     """Which selected columns seem to number the rows, and what to do; empty where none does."""
-    features = {feature.name: feature for feature in model.features}
-    selected = [(effect, features[effect.feature]) for effect in model.effects]
-    named = [feature.column for _, feature in selected if _is_number(feature) and has_such_a_name(feature.column)]
+    numbers = [(effect, feature.column) for effect, feature in model._selected if _is_number(feature)]
+    named = [column for _, column in numbers if has_such_a_name(column)]
     n = model.privacy.guarantee.rows or model.privacy.n_records
     spread = [
-        feature.column
-        for effect, feature in selected
-        if _is_number(feature)
-        and feature.column not in named
+        column
+        for effect, column in numbers
+        if column not in named
         and has_such_a_unit(effect, n, math.sqrt(model.privacy.guarantee.rho_per_record))
         # Where nothing was learned units are noise.
         and model.response_scale_known

@@ -84,8 +84,7 @@ class ModelTable:
         return np.asarray(self._model.predicted(self._predicted))
 
     def _predicted(self, model: "LinearModel") -> NDArray[np.float64]:
-        used = [model.features[place] for place in model._places]
-        X = self._numbers(used)
+        X = self._numbers([feature for _, feature in model._selected])
         predictions = np.full(self.n_records, model.intercept)
         with np.errstate(all="ignore"):
             for values, place in zip(X.T, model._places, strict=True):
@@ -180,7 +179,7 @@ def predict_frame(model: "LinearModel", frame: Any, names: Sequence[str]) -> Any
 
 def _used(model: "LinearModel") -> list[Feature]:
     """The features with an effect, or with one of being missing; the first of all where there is none."""
-    by_name = {model.features[place].name: model.features[place] for place in model._places}
+    by_name = {feature.name: feature for _, feature in model._selected}
     columns = {feature.column for feature in by_name.values() if feature.missing}
     used = [feature for feature in by_name.values() if not feature.missing]
     return used + [Feature(column) for column in columns if column not in by_name]

@@ -42,7 +42,7 @@ class ModelFrames:
         and ``reason``. An effect that is not reliable has its ``estimate`` alone, the one that predictions use.
         """
         model = self._released()
-        features = [model.features[place] for place in model._places]
+        features = [feature for _, feature in model._selected]
         texts = {
             "term": [effect.feature for effect in model.effects],
             "variable": [feature.variable for feature in features],

@@ -1,8 +1,11 @@
-"""The two parts of a model of a response that is mostly 0 and otherwise positive, and what they say together."""
+"""The two parts of a model of a response that is mostly 0 and otherwise positive, what they say together, their file.
+
+Every entry of the file is checked when it is read.
+"""
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +14,7 @@ from scipy.special import expit
 from dpsparse.algorithms.overall_level import Level, Line, Parts
 from dpsparse.inference.significance import critical_value
 from dpsparse.model.effect import Effect
+from dpsparse.schema import Fields, FileError
 
 if TYPE_CHECKING:
     from dpsparse.model.released import LinearModel
@@ -171,3 +175,41 @@ def _scale(model: "LinearModel", effect: Effect) -> float:
     """The scale of a feature, learned or public."""
     (place,) = model.places_of([effect.feature])
     return effect.scale or model.features[place].scale or 1.0
+
+
+# What a part does not say again: it is that of the whole.
+OF_THE_WHOLE = ("format", "version", "made_by", "features", "privacy", "context", "formula", "parts")
+# Numbers of the level that may be below 0.
+_SIGNED = ("slope", "unshrunk", "second_offset")
+
+
+def parts_dict(parts: TwoParts, as_dict: "Callable[[LinearModel], dict[str, Any]]") -> dict[str, Any]:
+    """Both parts, as `as_dict` writes a model, and the level."""
+    models = {"whether": as_dict(parts.whether), "how_much": as_dict(parts.how_much)}
+    own = {
+        name: {key: value for key, value in each.items() if key not in OF_THE_WHOLE} for name, each in models.items()
+    }
+    level = asdict(parts.level)
+    low, high = level.pop("range")
+    return {**own, "level": level | {"low": low, "high": high}}
+
+
+def read_parts(found: Fields | None, read: "Callable[[Fields], LinearModel]") -> TwoParts | None:
+    """Both parts, as `read` reads a model, and the level; None where a file has none."""
+    if found is None:
+        return None
+    parts = TwoParts(read(found.table("whether")), read(found.table("how_much")), _level(found.table("level")))
+    found.finish()
+    if parts.whether.classes is None or parts.how_much.classes is not None:
+        raise FileError(f"{found.where}: 'whether' must be a yes/no model, and 'how_much' none")
+    return parts
+
+
+def _level(found: Fields) -> Level:
+    names = [each.name for each in fields(Level) if each.name != "range"]
+    numbers = {name: found.number(name, **({} if name in _SIGNED else {"least": 0})) for name in names}
+    reach = found.number("low", least=0), found.number("high", least=0)
+    found.finish()
+    if numbers["share"] > 1 or not numbers["n_records"]:
+        raise FileError(f"{found.where}: 'share' must not be above 1, and 'n_records' be above 0")
+    return Level(range=reach, **numbers)

@@ -17,8 +17,8 @@ def not_shown(models: Sequence["LinearModel"]) -> set[str]:
     unnamed = [
         (effect.feature, effect.interval is None and (not effect.trusted or effect.coef == 0))
         for model in models
-        for effect, place in zip(model.effects, model._places, strict=True)
-        if model.features[place].is_unnamed
+        for effect, feature in model._selected
+        if feature.is_unnamed
     ]
     return {name for name, is_empty in unnamed if is_empty} - {name for name, is_empty in unnamed if not is_empty}
 

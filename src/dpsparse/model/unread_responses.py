@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from dpsparse.io.cells.grammar import Kind
-from dpsparse.model.odds import share_of_yes
+from dpsparse.model.ratios import share_of_yes
 from dpsparse.schema import quoted
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from dpsparse.paper.designs import (
     TableDesign,
 )
 from dpsparse.paper.experiments import MODEL_SIZE, TEST_SHARE
-from dpsparse.paper.paper_tables import TableRow, count_beyond_chance
-from dpsparse.paper.results import Results, mean_interval
+from dpsparse.paper.results import Results, TableRow, count_beyond_chance, mean_interval
 from dpsparse.paper.verdicts import FAILS, HOLDS, MARGIN, OPEN, Claim, Verdict
 from dpsparse.planning import peeling_limits
 

@@ -15,9 +15,8 @@ from dpsparse.paper import panel_figures
 from dpsparse.paper.claims import CLAIMS
 from dpsparse.paper.designs import FIRST_SEED, SETTINGS
 from dpsparse.paper.experiments import Row
-from dpsparse.paper.paper_tables import summarize
 from dpsparse.paper.reproduction_report import NOTHING, report_page
-from dpsparse.paper.results import Results
+from dpsparse.paper.results import Results, summarize
 from dpsparse.paper.runner import source_digest, versions
 from dpsparse.paper.verdicts import Claim, Verdict, all_views, judge
 

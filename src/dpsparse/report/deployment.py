@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dpsparse import __version__
 from dpsparse.model.exposures import is_log_mean
-from dpsparse.model.odds import label_of_yes
+from dpsparse.model.ratios import label_of_yes
 from dpsparse.schema import FileError, listed
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from dpsparse.model import remarks
 from dpsparse.model.effect import Effect
 from dpsparse.model.evaluation_result import in_words, scores_table
 from dpsparse.model.exposures import is_log_mean
-from dpsparse.model.odds import label_of_yes
+from dpsparse.model.ratios import label_of_yes
 from dpsparse.privacy.accounting.record import PrivacyRecord
 from dpsparse.report.budget_facts import spending_figure
 from dpsparse.report.charts import calibration
@@ -102,7 +102,7 @@ UNIT_HEADINGS = ("feature", "centre", "scale", "where from")
 
 def units(model: "LinearModel") -> Iterator[str]:
     """Which units of the selected features were given and which learned, and where responses are cut."""
-    if rows := [_unit_row(effect, feature) for effect, feature in _selected(model)]:
+    if rows := [_unit_row(effect, feature) for effect, feature in model._selected]:
         yield (
             "A fit works on features in units of their own: (value - centre) / scale. Given ones are public numbers. "
             "Learned ones are releases like the effects, within the same guarantee; they are good enough to fit by, "
@@ -122,11 +122,6 @@ def units(model: "LinearModel") -> Iterator[str]:
         yield f"Predictions are probabilities that {model.target} is {label_of_yes(model)}."
     elif model.prediction_range is None:
         yield "Predictions have no limits."
-
-
-def _selected(model: "LinearModel") -> list[tuple[Effect, Feature]]:
-    features = {feature.name: feature for feature in model.features}
-    return [(effect, features[effect.feature]) for effect in model.effects]
 
 
 def _unit_row(effect: Effect, feature: Feature) -> list[str]:

@@ -12,9 +12,8 @@ from dpsparse.html import Page, folded, number, table, tag
 from dpsparse.model import remarks
 from dpsparse.model.effect import INTERVAL_HEADING, Verdict, effects_table, interval_text, p_text
 from dpsparse.model.meaning import estimand_of, of_target
-from dpsparse.model.odds import label_of_yes, odds_of_yes, ratio_interval_text, ratio_text
 from dpsparse.model.plots import scaled_effects
-from dpsparse.model.ratios import ratio_words
+from dpsparse.model.ratios import label_of_yes, odds_of_yes, ratio_interval_text, ratio_text, ratio_words
 from dpsparse.model.two_part_words import level_words, part_tables
 from dpsparse.model.unnamed_values import shown_effects
 from dpsparse.report import details

@@ -13,7 +13,7 @@ from dpsparse.families.estimands import ESTIMANDS, TYPICAL
 from dpsparse.html import Html, table, tag
 from dpsparse.inference.intervals import SHOWN_PERCENT
 from dpsparse.model.exposures import is_log_mean
-from dpsparse.model.odds import odds_ratio
+from dpsparse.model.ratios import odds_ratio
 from dpsparse.model.variables import n_variables
 from dpsparse.planning.forecast import EPSILONS, SELECTED, Plan, plan
 from dpsparse.planning.two_part_forecast import plan_two_part

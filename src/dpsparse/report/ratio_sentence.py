@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 from dpsparse.inference.intervals import SHOWN_PERCENT
 from dpsparse.io.table_features import Feature
 from dpsparse.model.effect import Effect, p_words
-from dpsparse.model.odds import ratio_text
-from dpsparse.model.ratios import ratio_words
+from dpsparse.model.ratios import ratio_text, ratio_words
 
 if TYPE_CHECKING:
     from dpsparse.model.released import LinearModel

@@ -8,16 +8,15 @@ from dpsparse.html import Html, number, tag
 from dpsparse.inference.intervals import SHOWN_PERCENT
 from dpsparse.io.table_features import Feature
 from dpsparse.model import remarks
-from dpsparse.model.baselines import baseline_of, compared_with, step_of
 from dpsparse.model.doubts import doubt_of
 from dpsparse.model.effect import Effect, Verdict, p_words
 from dpsparse.model.evaluation_result import in_sentences
 from dpsparse.model.meaning import of_target, what_counts
-from dpsparse.model.odds import hardly_any, label_of_yes, share_of_yes
-from dpsparse.model.ratios import ratio_words
+from dpsparse.model.ratios import hardly_any, label_of_yes, ratio_words, share_of_yes
 from dpsparse.model.row_numbers import row_numbers
 from dpsparse.model.two_part_words import titles
 from dpsparse.model.unread_responses import readable, unread
+from dpsparse.model.variables import baseline_of, compared_with, step_of
 from dpsparse.privacy.accounting.record import PrivacyRecord
 from dpsparse.report.ratio_sentence import ratio_sentence
 from dpsparse.schema import listed, quoted
@@ -116,9 +115,8 @@ def verdicts(model: "LinearModel") -> Iterator[str]:
     if not model.effects:
         yield "No effect was kept."
     if significant:
-        features = {feature.name: feature for feature in model.features}
         yield "These effects are significant:"
-        yield tag("ul", [tag("li", _of(model, effect, features)) for effect in significant])
+        yield tag("ul", [tag("li", text) for text in _significant(model)])
         yield (
             f"If no feature had an effect, only about one fit in twenty would show even one this large (the 5 % "
             f"family-wise level, Bonferroni over {count} features)."
@@ -156,10 +154,7 @@ def _of_parts(model: "LinearModel") -> Iterator[str]:
     if model.parts is None:
         return
     for title, part in zip(titles(model), (model.parts.whether, model.parts.how_much), strict=True):
-        features = {feature.name: feature for feature in part.features}
-        odds = f"the odds that {model.target} is above 0"
-        told = [_of(part, effect, features, odds) for effect in part.effects if effect.verdict is Verdict.SIGNIFICANT]
-        if told:
+        if told := _significant(part, of=f"the odds that {model.target} is above 0"):
             yield f"These effects on {title[0].lower()}{title[1:]} are significant:"
             yield tag("ul", [tag("li", each) for each in told])
 
@@ -168,8 +163,12 @@ def _names(effects: Sequence[Effect]) -> Html:
     return tag("ul", [tag("li", effect.feature) for effect in effects])
 
 
-def _of(model: "LinearModel", effect: Effect, features: dict[str, Feature], of: str | None = None) -> str:
-    feature = features[effect.feature]
+def _significant(model: "LinearModel", of: str | None = None) -> list[str]:
+    """The significant effects in words; `of` is what their ratios are of."""
+    return [_of(model, *each, of) for each in model._selected if each[0].verdict is Verdict.SIGNIFICANT]
+
+
+def _of(model: "LinearModel", effect: Effect, feature: Feature, of: str | None = None) -> str:
     if ratio_words(model) is not None:
         return ratio_sentence(model, effect, feature, step_of(feature, model.baselines), of)
     return sentence(effect, feature, model.target, model.baselines)
@@ -207,10 +206,8 @@ def publishable(model: "LinearModel") -> str | None:
         return None
     if all(effect.interval is None for effect in model.effects):
         return None
-    features = {feature.name: feature for feature in model.features}
-    significant = [effect for effect in model.effects if effect.verdict is Verdict.SIGNIFICANT]
     untested = any(effect.verdict is Verdict.NOT_TRUSTED for effect in model.effects)
-    sentences = " ".join(_of(model, effect, features) for effect in significant) or _none(model, untested)
+    sentences = " ".join(_significant(model)) or _none(model, untested)
     method, among = _PUBLISHED[model.estimand if model.estimand in _PUBLISHED else TYPICAL.name]
     if model.parts is not None:
         method, among = _IN_TWO_PARTS
@@ -277,8 +274,7 @@ def _meaning(model: "LinearModel") -> Iterator[str]:
 
 def _an_example(model: "LinearModel") -> str | None:
     """What the effect of a category or of a gap is relative to, with an example of the model."""
-    features = {feature.name: feature for feature in model.features}
-    selected: list[Feature] = [features[effect.feature] for effect in model.effects]
+    selected = [feature for _, feature in model._selected]
     text = [each for each in selected if each.category is not None or each.buckets is not None]
     category = next((each for each in text if not each.is_unnamed), None)
     if category is not None:
@@ -296,9 +292,7 @@ def _an_example(model: "LinearModel") -> str | None:
 
 
 def _selected_unnamed(model: "LinearModel") -> list[Feature]:
-    features = {feature.name: feature for feature in model.features}
-    selected: list[Feature] = [features[effect.feature] for effect in model.effects]
-    return [each for each in selected if each.is_unnamed]
+    return [feature for _, feature in model._selected if feature.is_unnamed]
 
 
 def unnamed(model: "LinearModel") -> Iterator[str]:

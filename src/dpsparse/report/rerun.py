@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dpsparse import __version__
 from dpsparse.html import tag
 from dpsparse.model.exposures import is_log_mean
-from dpsparse.model.odds import names_label
+from dpsparse.model.ratios import names_label
 from dpsparse.model.variables import n_variables
 from dpsparse.privacy.guarantee import default_delta
 

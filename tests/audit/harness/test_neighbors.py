@@ -2,8 +2,17 @@ import numpy as np
 import pytest
 
 from dpsparse.audit.harness.many_rows import rows_of
-from dpsparse.audit.harness.neighbors import N_RECORDS, STORAGES, pairs, partner, training_rows
-from dpsparse.audit.harness.paired_people import n_rows, partner_of_person, partner_with_one_row, partners_of_person
+from dpsparse.audit.harness.neighbors import (
+    N_RECORDS,
+    STORAGES,
+    n_rows,
+    pairs,
+    partner,
+    partner_of_person,
+    partner_with_one_row,
+    partners_of_person,
+    training_rows,
+)
 from dpsparse.data.as_table import as_table
 from dpsparse.engine.people import People
 from dpsparse.estimators.tuning import HELD_OUT_EVERY

@@ -59,7 +59,7 @@ def assert_same(actual, expected):
 @pytest.mark.parametrize("room", [10**9, 2 * N * len(QUANTIZERS), 0])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_sums_are_those_of_people_in_memory(monkeypatch, room, dtype):
-    monkeypatch.setattr(disk_people, "_room", lambda: room)
+    monkeypatch.setattr(disk_people, "room", lambda: room)
     in_memory, on_disk = table(dtype=dtype)
     with config.configured(disk_block_bytes=500):
         assert_same(results(on_disk), results(in_memory))
@@ -70,7 +70,7 @@ def test_sums_are_those_of_people_in_memory(monkeypatch, room, dtype):
 
 @pytest.mark.parametrize("room", [10**9, 0])
 def test_all_rows_are_checked_not_only_those_that_stand_for_people(monkeypatch, room):
-    monkeypatch.setattr(disk_people, "_room", lambda: room)
+    monkeypatch.setattr(disk_people, "room", lambda: room)
     _, on_disk = table()
     for quantizers in ((), QUANTIZERS):
         with pytest.raises(ValueError, match="finite") as refused:
@@ -81,7 +81,7 @@ def test_all_rows_are_checked_not_only_those_that_stand_for_people(monkeypatch, 
 
 
 def test_no_more_columns_are_held_than_there_is_room_for(monkeypatch):
-    monkeypatch.setattr(disk_people, "_room", lambda: 2 * N * len(QUANTIZERS))
+    monkeypatch.setattr(disk_people, "room", lambda: 2 * N * len(QUANTIZERS))
     widths = []
     levels = disk_people.PeopleLevels
 

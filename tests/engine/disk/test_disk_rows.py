@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dpsparse.engine import queries
-from dpsparse.engine.disk import disk_rows
+from dpsparse.engine.disk import memory
 from dpsparse.engine.disk.disk_rows import DiskRows, QuantizedDisk
 from dpsparse.engine.disk.feature_sources import ArraySource
 from dpsparse.engine.quantize import Quantizer
@@ -40,7 +40,7 @@ def _count_of_rows(rows):
 
 def test_levels_are_kept_while_there_is_room_and_the_rest_is_announced(configure, monkeypatch):
     """Four blocks of ten cells, each a byte for each of two quantizers: half of 100 bytes is room for two blocks."""
-    monkeypatch.setattr(disk_rows, "available_bytes", lambda: 100)
+    monkeypatch.setattr(memory, "available_bytes", lambda: 100)
     configure(disk_block_bytes=10 * 8, disk_memory_share=0.5)
     X, weights = np.random.default_rng(0).normal(size=(20, 2)), np.arange(20.0) - 3
     source, quantizers = Watched([X]), (Quantizer(1.0), Quantizer(2.0, 0.5))
@@ -56,7 +56,7 @@ def test_levels_are_kept_while_there_is_room_and_the_rest_is_announced(configure
 
 
 def test_kept_blocks_are_not_announced(configure, monkeypatch):
-    monkeypatch.setattr(disk_rows, "available_bytes", lambda: 60)
+    monkeypatch.setattr(memory, "available_bytes", lambda: 60)
     configure(disk_block_bytes=10 * 8, disk_memory_share=0.5)
     source = Watched([np.zeros((20, 2))])
     with threads(1):

@@ -18,11 +18,10 @@ import numpy as np
 from dpsparse import PrivateSparseRegressor
 from dpsparse.audit.checks.check_replay import cached_schedules, different, statistic_moves
 from dpsparse.audit.finding import Finding
-from dpsparse.audit.harness.fits import EvaluatedCells, HeldOutPursuit, public_model_of_cells
+from dpsparse.audit.harness.fits import EvaluatedCells, HeldOutPursuit, TunedPursuit, public_model_of_cells
 from dpsparse.audit.harness.raw_fits import DROPPED, TARGET, run_raw
 from dpsparse.audit.harness.raw_shapes import COLUMNS, TELLING, as_lines, mixed, raw_shapes, with_column
 from dpsparse.audit.harness.tape import Run
-from dpsparse.audit.harness.tuned import TunedPursuit
 from dpsparse.model.table_predictions import ModelTable
 
 WEAK = {"epsilon": 400.0, "delta": 1e-2}

@@ -24,11 +24,10 @@ from numpy.typing import NDArray
 
 from dpsparse.audit.checks.check_replay import Replayed, cached_schedules, changes, replay_runs, statistic_moves, unpaid
 from dpsparse.audit.finding import Finding
-from dpsparse.audit.harness.fits import HeldOutPursuit, TruthCells, YesNoCells, at_size
+from dpsparse.audit.harness.fits import HeldOutPursuit, TruthCells, TunedPursuit, YesNoCells, at_size
 from dpsparse.audit.harness.raw_fits import as_store
 from dpsparse.audit.harness.raw_pairs import HELD_OUT_POSITION, N_LINES, POSITION, TARGET, RawPair, blanked, raw_pairs
 from dpsparse.audit.harness.tape import Run, Script, Tape, recorded, same
-from dpsparse.audit.harness.tuned import TunedPursuit
 from dpsparse.data.raw_data import read_table
 from dpsparse.engine.config import configured
 from dpsparse.io.cells.raw_table import CsvTable

@@ -12,6 +12,8 @@ from dpsparse.audit.harness.fits import (
     EvaluatedModel,
     EvaluatedOutcomes,
     HeldOutPursuit,
+    TunedPursuit,
+    TunedTwoParts,
     YesNoPursuit,
     at_size,
 )
@@ -23,7 +25,6 @@ from dpsparse.audit.harness.many_rows import (
     ManyRowsYesNo,
 )
 from dpsparse.audit.harness.neighbors import CLIP
-from dpsparse.audit.harness.tuned import TunedPursuit, TunedTwoParts
 from dpsparse.data.public_units import STANDARDIZED
 
 # At this guarantee the Gaussian account covers every pursuit below, which therefore commits to its releases.

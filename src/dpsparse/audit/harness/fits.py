@@ -1,11 +1,11 @@
 """The estimators that attacks run on: those of users, made to fit the audit's tables.
 
-`evaluate` and `fit_and_evaluate` are estimators here, so that the attacks on a fit also run on them. Responses
+`tune`, `evaluate` and `fit_and_evaluate` are estimators here, so that the attacks on a fit also run on them. Responses
 become counts or labels.
 """
 
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,10 @@ from dpsparse import (
     PrivateSparseClassifier,
     PrivateSparsePoissonRegressor,
     PrivateSparseRegressor,
+    PrivateSparseTwoPartRegressor,
     evaluate,
     fit_and_evaluate,
+    tune,
 )
 from dpsparse.algorithms.pursuit import facts
 from dpsparse.audit.harness.patching import replaced
@@ -61,9 +63,12 @@ class EvaluatedModel(PrivateSparseRegressor):
 
     def fit(self, X: Any, y: Any = None, *, person: Any = None, progress: Any = None, **_: Any) -> Self:
         """Evaluate."""
+        return self._evaluate(public_model(X.shape[1], **self.facts), X, y)
+
+    def _evaluate(self, model: LinearModel, X: Any, y: Any) -> Self:
         guarantee = {name: getattr(self, name) for name in ("epsilon", "delta", "adjacency", "records_per_person")}
-        self.evaluation_ = evaluate(public_model(X.shape[1], **self.facts), X, y, **guarantee)
-        self.privacy_, self.support_ = self.evaluation_.privacy, np.array([0, 2])
+        self.evaluation_ = evaluate(model, X, y, **guarantee)
+        self.privacy_, self.support_ = self.evaluation_.privacy, np.array(model._places[:2])
         return self
 
 
@@ -94,11 +99,8 @@ class EvaluatedCells(EvaluatedModel):
 
     def fit(self, X: Any, y: Any = None, *, person: Any = None, progress: Any = None, **_: Any) -> Self:
         """Evaluate."""
-        guarantee = {name: getattr(self, name) for name in ("epsilon", "delta", "adjacency", "records_per_person")}
         model = public_model_of_cells()
-        self.evaluation_ = evaluate(model, X.table, ModelTable(model, X.table).responses(), **guarantee)
-        self.privacy_, self.support_ = self.evaluation_.privacy, np.array([0, 1])
-        return self
+        return self._evaluate(model, X.table, ModelTable(model, X.table).responses())
 
 
 class HeldOutPursuit(PrivateSparseRegressor):
@@ -164,3 +166,43 @@ class TruthCells(YesNoCells):
     """The same by the words for true and false, which are learned to be that."""
 
     yes = None
+
+
+class _Tuned:
+    """Chooses among candidates of a class that differ in some options, and keeps everything that `tune` publishes."""
+
+    _candidate: ClassVar[Any]
+
+    def _options(self) -> list[dict[str, Any]]:
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any = None, *, person: Any = None, progress: Any = None, **_: Any) -> Self:
+        """Tune, and take over the candidate chosen."""
+        own = self.get_params()  # type: ignore[attr-defined]  # of the estimator beside it
+        tuned = tune([self._candidate(**{**own, **option}) for option in self._options()], X, y)
+        self.__dict__.update({name: value for name, value in vars(tuned.estimator).items() if name not in own})
+        self.index_ = tuned.index
+        for k, candidate in enumerate(tuned.candidates):
+            setattr(self, f"coef_of_{k}_", candidate.coef_)
+        return self
+
+
+class TunedPursuit(_Tuned, PrivateSparseRegressor):
+    """Candidates that differ in scales and sparsity.
+
+    The second one selects more, leads, and releases the units; the first one gives its own scale of the response.
+    """
+
+    _candidate = PrivateSparseRegressor
+
+    def _options(self) -> list[dict[str, Any]]:
+        return [{"response_scale": 2.0, "feature_scale": 0.5}, {"sparsity": int(self.sparsity) + 1}]
+
+
+class TunedTwoParts(_Tuned, PrivateSparseTwoPartRegressor):
+    """Candidates in two parts, which share nothing but the guarantee."""
+
+    _candidate = PrivateSparseTwoPartRegressor
+
+    def _options(self) -> list[dict[str, Any]]:
+        return [{"feature_scale": 0.5}, {"sparsity": int(self.sparsity) + 1}]

@@ -8,8 +8,7 @@ from scipy import sparse
 
 from dpsparse import PrivateSparseClassifier, PrivateSparseRegressor, PrivateSparseTwoPartRegressor
 from dpsparse.audit.harness.fits import CountPursuit, HeldOutPursuit, YesNoPursuit
-from dpsparse.audit.harness.neighbors import mapped
-from dpsparse.audit.harness.paired_people import SIZES
+from dpsparse.audit.harness.neighbors import SIZES, mapped
 
 
 def rows_of(n_people: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

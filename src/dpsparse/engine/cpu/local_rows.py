@@ -104,7 +104,32 @@ class QuantizedFamilies:
         return np.stack([family.weighted_sums(weights) for family in self.families])
 
 
-class LocalRows:
+class OpensSessions:
+    """Rows whose sessions have responses and columns here. Subclasses make integers of the features."""
+
+    if TYPE_CHECKING:
+
+        def _levels_for(self, quantizers: tuple[Quantizer, ...], check_finite: bool, on_progress: OnProgress) -> Any:
+            """The features as integers, for the length of a session; raises ValueError(NOT_FINITE) if asked to."""
+
+        def _session(self, constant: bool, levels: Any, link: Link) -> "LocalSession":
+            """A session on these integers."""
+
+    def session(
+        self,
+        quantizers: tuple[Quantizer, ...],
+        *,
+        constant: bool = False,
+        check_finite: bool = True,
+        link: Link = IDENTITY,
+        on_progress: OnProgress = None,
+    ) -> "LocalSession":
+        """Open a session; see `protocols.Rows`."""
+        keep_freed_memory()
+        return self._session(constant, self._levels_for(quantizers, check_finite, on_progress), link)
+
+
+class LocalRows(OpensSessions):
     """A set of rows of X with their responses: the base of `protocols.Rows` here. Subclasses read the features."""
 
     if TYPE_CHECKING:
@@ -144,20 +169,13 @@ class LocalRows:
             return query(self, *public)
         return total(parallel_map(lambda block: query(self.take(block), *public), blocks))
 
-    def session(
-        self,
-        quantizers: tuple[Quantizer, ...],
-        *,
-        constant: bool = False,
-        check_finite: bool = True,
-        link: Link = IDENTITY,
-        on_progress: OnProgress = None,
-    ) -> "LocalSession":
-        """Open a session; see `protocols.Rows`."""
-        keep_freed_memory()
+    def _levels_for(self, quantizers: tuple[Quantizer, ...], check_finite: bool, on_progress: OnProgress) -> Any:
         if check_finite and not quantizers:
             self.require_finite()
-        return LocalSession(self, constant, self.quantized(quantizers, check_finite), link)
+        return self.quantized(quantizers, check_finite)
+
+    def _session(self, constant: bool, levels: Any, link: Link) -> "LocalSession":
+        return LocalSession(self, constant, levels, link)
 
     def require_finite(self) -> None:
         """Raise ValueError with a constant text unless all features are finite."""

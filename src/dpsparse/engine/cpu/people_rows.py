@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from dpsparse.engine.cpu import dispatch
 from dpsparse.engine.cpu.dense_rows import DenseRows, round_features, round_indicators
-from dpsparse.engine.cpu.local_rows import LocalRecords, LocalSession, block_size, keep_freed_memory
+from dpsparse.engine.cpu.local_rows import LocalRecords, LocalSession, OpensSessions, block_size
 from dpsparse.engine.cpu.sparse_rows import SparseRows
-from dpsparse.engine.links import IDENTITY, Link
+from dpsparse.engine.links import Link
 from dpsparse.engine.people import Held, Pairs, People
 from dpsparse.engine.protocols import OnProgress, Query
 from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer
@@ -54,7 +54,7 @@ def paired(values: NDArray[Any], pairs: Pairs) -> NDArray[Any]:
 Stored = DenseRows | SparseRows | PairedRows
 
 
-class PeopleRows:
+class PeopleRows(OpensSessions):
     """`protocols.Rows` of people: `n_records` is their number.
 
     `rows`: all rows, in the order of the table.
@@ -97,20 +97,12 @@ class PeopleRows:
         """Raise ValueError with a constant text unless all features of all rows are finite."""
         self._rows.require_finite()
 
-    def session(
-        self,
-        quantizers: tuple[Quantizer, ...],
-        *,
-        constant: bool = False,
-        check_finite: bool = True,
-        link: Link = IDENTITY,
-        on_progress: OnProgress = None,
-    ) -> "PeopleSession":
-        """Open a session; see `protocols.Rows`."""
-        keep_freed_memory()
+    def _levels_for(self, quantizers: tuple[Quantizer, ...], check_finite: bool, on_progress: OnProgress) -> Any:
         if check_finite and not quantizers:
             self.require_finite()
-        levels = PeopleLevels.of(self._rows, self.people, quantizers, check_finite)
+        return PeopleLevels.of(self._rows, self.people, quantizers, check_finite)
+
+    def _session(self, constant: bool, levels: Any, link: Link) -> "PeopleSession":
         return PeopleSession(self._rows, self.people, constant, levels, link)
 
 

@@ -13,14 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsparse.engine import config
 from dpsparse.engine.cpu.dense_rows import DenseRows, has_nonfinite, round_features
-from dpsparse.engine.cpu.local_rows import keep_freed_memory
-from dpsparse.engine.cpu.people_rows import PairedRows, PeopleLevels, PeopleRows, PeopleSession, paired
+from dpsparse.engine.cpu.people_rows import PairedRows, PeopleLevels, PeopleRows, paired
 from dpsparse.engine.disk.disk_rows import BlockCells, DiskRows, each_block, levels_of
 from dpsparse.engine.disk.feature_sources import Block, FeatureSource, Places
-from dpsparse.engine.disk.memory import available_bytes
-from dpsparse.engine.links import IDENTITY, Link
+from dpsparse.engine.disk.memory import room
 from dpsparse.engine.people import Pairs, People
 from dpsparse.engine.protocols import OnProgress
 from dpsparse.engine.quantize import Quantizer
@@ -44,7 +41,7 @@ class DiskPeopleRows(PeopleRows):
     def _standing(self) -> Any:
         """The rows that stand for the people, one each: in memory where there is room for them."""
         source, places = self._rows.source, self.people.order[self.people.chosen]
-        if self.n_records * self.n_features * source.dtype.itemsize > _room():
+        if self.n_records * self.n_features * source.dtype.itemsize > room():
             return DiskRows(PlacedSource(source, places), self._rows.y[places])
         cells = np.empty((self.n_records, self.n_features), dtype=source.dtype)
         person_of = np.full(source.shape[0], -1)
@@ -68,21 +65,11 @@ class DiskPeopleRows(PeopleRows):
     def _paired(self, pairs: Pairs) -> "DiskPairedRows":
         return DiskPairedRows(self._rows, pairs)
 
-    def session(
-        self,
-        quantizers: tuple[Quantizer, ...],
-        *,
-        constant: bool = False,
-        check_finite: bool = True,
-        link: Link = IDENTITY,
-        on_progress: OnProgress = None,
-    ) -> PeopleSession:
-        """Open a session; see `protocols.Rows`."""
-        keep_freed_memory()
+    def _levels_for(self, quantizers: tuple[Quantizer, ...], check_finite: bool, on_progress: OnProgress) -> Any:
         levels = DiskPeopleLevels(self._rows.source, self.people, quantizers, on_progress)
         if check_finite and levels.has_nonfinite():
             raise ValueError(NOT_FINITE)
-        return PeopleSession(self._rows, self.people, constant, levels, link)
+        return levels
 
 
 class DiskPairedRows(PeopleRows):
@@ -94,19 +81,9 @@ class DiskPairedRows(PeopleRows):
         super().__init__(PairedRows(rows, pairs), pairs.people)
         self._source, self._pairs = rows.source, pairs
 
-    def session(
-        self,
-        quantizers: tuple[Quantizer, ...],
-        *,
-        constant: bool = False,
-        check_finite: bool = True,
-        link: Link = IDENTITY,
-        on_progress: OnProgress = None,
-    ) -> PeopleSession:
-        """Open a session; see `protocols.Rows`. Whether cells are finite is not checked: it is where they are read."""
-        keep_freed_memory()
-        levels = DiskPairLevels(self._source, self._pairs, quantizers, on_progress)
-        return PeopleSession(self._rows, self.people, constant, levels, link)
+    def _levels_for(self, quantizers: tuple[Quantizer, ...], check_finite: bool, on_progress: OnProgress) -> Any:
+        # Whether cells are finite is not checked: it is where they are read.
+        return DiskPairLevels(self._source, self._pairs, quantizers, on_progress)
 
 
 class DiskPeopleLevels:
@@ -119,7 +96,7 @@ class DiskPeopleLevels:
         n, d = len(people.order), source.shape[1]
         self._place_of = np.empty(n, dtype=np.intp)
         self._place_of[people.order] = np.arange(n)
-        at_once = d if not quantizers else max(1, min(d, int(_room() // (n * len(quantizers)))))
+        at_once = d if not quantizers else max(1, min(d, int(room() // (n * len(quantizers)))))
         self._groups = slices(d, at_once)
         # What is kept for the length of a fit: all, or nothing.
         self._kept = self._read(self._groups[0], on_progress) if quantizers and len(self._groups) == 1 else None
@@ -223,8 +200,3 @@ class PlacedSource(FeatureSource):
     def columns(self, features: Places, on_progress: OnProgress = None) -> NDArray[Any]:
         """Values of some features: the source is read once."""
         return self._source.columns(features, on_progress)[self._places]
-
-
-def _room() -> float:
-    """Bytes that a fit may take."""
-    return config.current.disk_memory_share * available_bytes()

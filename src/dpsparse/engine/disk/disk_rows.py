@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsparse.engine import config
 from dpsparse.engine.cpu.dense_rows import (
     DenseRows,
     QuantizedDense,
@@ -24,8 +23,8 @@ from dpsparse.engine.cpu.dense_rows import (
 )
 from dpsparse.engine.cpu.local_rows import LocalRows, LocalSession, QuantizedFamilies, pair_differences
 from dpsparse.engine.disk.feature_sources import Block, DifferenceSource, FeatureSource
-from dpsparse.engine.disk.memory import available_bytes
-from dpsparse.engine.links import IDENTITY, Link
+from dpsparse.engine.disk.memory import room
+from dpsparse.engine.links import Link
 from dpsparse.engine.protocols import OnProgress, Query
 from dpsparse.engine.quantize import Quantizer
 from dpsparse.engine.queries import total
@@ -71,17 +70,11 @@ class DiskRows(LocalRows):
         """Raw values of a feature, or the indicators of its gaps; see `protocols.Rows`."""
         return self.source.column(j, on_progress)
 
-    def session(
-        self,
-        quantizers: tuple[Quantizer, ...],
-        *,
-        constant: bool = False,
-        check_finite: bool = True,
-        link: Link = IDENTITY,
-        on_progress: OnProgress = None,
-    ) -> "DiskSession":
-        """Open a session; see `protocols.Rows`."""
-        return DiskSession(self, constant, QuantizedDisk(self.source, quantizers, check_finite, on_progress), link)
+    def _levels_for(self, quantizers: tuple[Quantizer, ...], check_finite: bool, on_progress: OnProgress) -> Any:
+        return QuantizedDisk(self.source, quantizers, check_finite, on_progress)
+
+    def _session(self, constant: bool, levels: Any, link: Link) -> "DiskSession":
+        return DiskSession(self, constant, levels, link)
 
 
 class DiskSession(LocalSession):
@@ -103,8 +96,8 @@ class QuantizedDisk:
     ) -> None:
         self._source, self._quantizers, self._blocks = source, quantizers, source.blocks()
         sizes = np.cumsum([len(quantizers) * _n_cells(block, source.shape) for block in self._blocks])
-        room = np.searchsorted(sizes, config.current.disk_memory_share * available_bytes(), side="right")
-        kept = room if quantizers else 0
+        most = np.searchsorted(sizes, room(), side="right")
+        kept = most if quantizers else 0
 
         def quantize(k: int) -> tuple[QuantizedFamilies | None, int]:
             block = self._blocks[k]

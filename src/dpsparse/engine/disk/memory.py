@@ -3,7 +3,14 @@
 import os
 from pathlib import Path
 
+from dpsparse.engine import config
+
 _GROUP = Path("/sys/fs/cgroup")
+
+
+def room() -> float:
+    """Bytes that a fit may take."""
+    return config.current.disk_memory_share * available_bytes()
 
 
 def available_bytes(group: Path = _GROUP) -> int:

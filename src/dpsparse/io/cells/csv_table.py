@@ -1,16 +1,18 @@
-"""CSV files as raw tables."""
+"""CSV files as raw tables, whose cells compiled kernels read where these can."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from types import ModuleType
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsparse.engine import config
 from dpsparse.engine.threads import n_threads, parallel_map, slices
 from dpsparse.io.cells.block_table import BlockTable
 from dpsparse.io.cells.column_cells import Cells, TextCells
-from dpsparse.io.cells.compiled import compiled_cells
 from dpsparse.io.cells.faults import FaultGroup
 from dpsparse.io.cells.lines import BAD_QUOTES, BAD_TEXT, OTHER_WIDTH, SEPARATORS, Block, Lines, decoded, split
 from dpsparse.io.cells.row_selection import TableBlock
@@ -132,3 +134,20 @@ def _agreement(lines: Iterable[bytes], separator: str) -> int:
         if cells is not None and len(cells) > 1:
             counts[len(cells)] = counts.get(len(cells), 0) + 1
     return max(counts.values(), default=0)
+
+
+def compiled_cells() -> ModuleType | None:
+    """The module `byte_cells`; None where there is no numba that fits this machine, or where it is not wanted."""
+    return _byte_cells() if config.current.compiled else None
+
+
+@cache
+def _byte_cells() -> ModuleType | None:
+    try:
+        from dpsparse.io.cells import byte_cells
+
+        byte_cells.try_kernels()
+    except Exception:
+        # Beside a missing numba: one that does not fit this NumPy or this machine.
+        return None
+    return byte_cells

@@ -14,6 +14,9 @@ from dpsparse.io.cells.column_cells import Cells, EmptyCells, NumberCells, TextC
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.cells.object_cells import object_cells
 
+# Kinds of types that are numbers as they are.
+NUMERIC_KINDS = (Kind.number, Kind.boolean)
+
 
 def frame_columns(frame: Any) -> list[Any]:
     """The columns of a frame in memory, each with its `kind` and `cells(rows)`."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsparse.io.cells.column_cells import TextCells
-from dpsparse.io.cells.compiled import compiled_cells
+from dpsparse.io.cells.csv_table import compiled_cells
 
 
 def packed(cells: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

@@ -3,7 +3,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from dpsparse.data.missing_responses import responses_of
+from dpsparse.data.given_values import responses_of
 
 EXPECTED = np.array([1.0, np.nan, 3.0])
 

@@ -9,7 +9,7 @@ from dpsparse import PrivateSparseClassifier
 from dpsparse.algorithms.pursuit.result import ResponseCount
 from dpsparse.io.table_features import Feature
 from dpsparse.model.effect import Effect, effect_rows
-from dpsparse.model.odds import hardly_any, label_of_yes, odds_ratio, ratio_interval_text, ratio_text
+from dpsparse.model.ratios import hardly_any, label_of_yes, odds_ratio, ratio_interval_text, ratio_text
 from dpsparse.model.remarks import remarks
 from dpsparse.model.unread_responses import ResponsesUnread, readable, refuse_unread, unread
 from dpsparse.report.charts import Row, forest
