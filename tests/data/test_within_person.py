@@ -26,6 +26,31 @@ def table(seed=0, dtype=np.float64):
     return rng.standard_t(2, (N, 3)).astype(dtype), rng.standard_t(2, N), rng.integers(0, 90, N)
 
 
+def test_the_rounding_of_a_mean_is_no_deviation():
+    """Otherwise the unit of what is constant within people would be that of the rounding."""
+    person = np.repeat(np.arange(50), np.arange(1, 51))
+    constant = (0.1 + 1.1 * np.arange(50))[person]
+    found = deviations(DenseRows(constant[:, None], 1e9 * constant), People.of(person), fill=False)
+    assert not found.X.any()
+    assert not found.y.any()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rows", [4, 9])
+def test_a_year_that_all_people_share_has_an_effect(rows):
+    """Rows that meet in a pair are of other years; with first rows against first ones years would never differ."""
+    rng = np.random.default_rng(3)
+    person, year = np.repeat(np.arange(3_000), rows), np.tile(np.arange(rows), 3_000)
+    begun = rng.integers(0, 9, 3_000)[person]
+    table = pd.DataFrame({"person": person, "experience": year + begun, "dose": rng.normal(size=len(year))})
+    table["wage"] = 0.06 * table.experience + 0.1 * table.dose + 0.4 * rng.normal(size=len(year))
+    model = PrivateSparseRegressor(sparsity=2, epsilon=4.0, within=True, random_state=1)
+    effects = model.fit(read_table(table, "wage", person="person")).effects_
+    by_name = effects.set_index("term")["estimate"]
+    assert by_name["experience"] == pytest.approx(0.06, abs=0.03)
+    assert by_name["dose"] == pytest.approx(0.1, abs=0.03)
+
+
 def test_they_are_those_of_a_table_by_hand():
     X, y, person = table()
     X[3, 1], y[5] = np.nan, np.nan

@@ -54,6 +54,13 @@ def test_neighbours_in_a_sorted_table_are_seldom_a_pair():
     assert np.median(abs(first - second)) > 200
 
 
+def test_rows_that_meet_are_seldom_of_one_place():
+    """In a panel that is sorted by year, rows of one place are of one year."""
+    place = np.tile(np.arange(10), 1_000)
+    first, second, _ = People.of(np.repeat(np.arange(1_000), 10)).pairs()
+    assert 0.05 < np.mean(place[first] == place[second]) < 0.15
+
+
 @pytest.mark.parametrize("n_people", [1, 6, 8])
 def test_rows_of_a_person_meet_and_people_with_one_row_meet_each_other(n_people):
     sizes = np.array([4, 1, 2, 1, 9, 1, 3, 1])[:n_people]

@@ -120,11 +120,17 @@ def deviations(rows: Any, people: People, *, fill: bool) -> DenseRows:
 def _less_mean(
     values: NDArray[np.float64], counted: NDArray[np.bool_], starts: NDArray[np.intp]
 ) -> NDArray[np.float64]:
-    """Values of people, who lie one after another, less the means of those that are counted; NaN where not finite."""
+    """Values of people, who lie one after another, less the means of those that are counted; NaN where not finite.
+
+    What is less than the error of a rounded mean is 0: otherwise a unit would be learned of the rounding of a feature
+    that is constant within people.
+    """
     sizes = np.diff(starts)
     counts = np.maximum(np.add.reduceat(counted, starts[:-1], axis=0, dtype=np.float64), 1.0)
     # Shares of a mean, so that no sum of large numbers overflows.
     shares = np.where(counted, values / np.repeat(counts, sizes, axis=0), 0.0)
-    less = values - np.repeat(np.add.reduceat(shares, starts[:-1], axis=0), sizes, axis=0)
+    means = np.repeat(np.add.reduceat(shares, starts[:-1], axis=0), sizes, axis=0)
+    less = values - means
+    less[np.abs(less) <= np.finfo(np.float64).eps * np.repeat(counts, sizes, axis=0) * np.abs(means)] = 0.0
     most = np.finfo(np.float64).max
     return np.where(np.isfinite(values), np.clip(less, -most, most), np.nan)

@@ -120,18 +120,19 @@ class People:
         return self.starts[:-1] + places.astype(np.intp)
 
     def pairs(self) -> "Pairs":
-        """Pairs of people with about as many rows, and of their rows: the first with the first, and so on.
+        """Pairs of people with about as many rows, and of their rows, in turn.
 
         Among people with equally many rows their places say who meets whom, spread evenly: neighbours in a sorted table
-        are alike. A row that the other person has no partner for is in no pair, and of an odd number of people neither
-        is one of those with the fewest rows.
+        are alike. The first row of one meets the chosen row of the other: first rows may be of one year in all people,
+        and would not differ in it. A row that the other person has no partner for is in no pair, and of an odd number
+        of people neither is one of those with the fewest rows.
 
         Examples
         --------
         >>> import numpy as np
         >>> first, second, people = People.of(np.array([7, 3, 7, 3, 5])).pairs()
         >>> first, second, people.n_people
-        (array([0, 2]), array([1, 3]), 1)
+        (array([0, 2]), array([3, 1]), 1)
         """
         sizes = np.diff(self.starts)
         ranked = np.lexsort((self._spread, sizes))[self.n_people % 2 :]
@@ -139,7 +140,12 @@ class People:
         # The first of two has no more rows.
         starts = np.concatenate([[0], np.cumsum(sizes[one])]).astype(np.intp)
         place = np.arange(starts[-1]) - np.repeat(starts[:-1], sizes[one])
-        first, second = (self.order[np.repeat(self.starts[each], sizes[one]) + place] for each in (one, other))
+        ahead = np.repeat((self.chosen - self.starts[:-1])[other], sizes[one])
+        turned = (place + ahead) % np.repeat(sizes[other], sizes[one])
+        first, second = (
+            self.order[np.repeat(self.starts[each], sizes[one]) + of_each]
+            for each, of_each in ((one, place), (other, turned))
+        )
         return Pairs(first, second, People(np.arange(starts[-1]), starts))
 
     def own_pairs(self) -> "Pairs":
