@@ -49,6 +49,7 @@ NOT_RUN = {
     'pip install "dpsparse[word]"': "installs",
     "dpsparse app": "serves until it is interrupted; app/ runs it",
     "dpsparse app people.csv --ledger budget.db": "serves until it is interrupted; app/ runs it",
+    "dpsparse app people.csv": "serves until it is interrupted; app/ runs it",
     'pip install -e ".[bench]"': "installs",
     "python tests/planted/run.py --results FOLDER --bugs": "an hour; planted/test_bugs.py runs a part of it",
     "python -m peers run --quick": "five minutes; benchmarks/test_peers_run.py runs it smaller",

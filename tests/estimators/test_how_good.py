@@ -39,7 +39,7 @@ def test_the_spread_explained_is_that_of_median_distances(kind, public):
     residuals = y - model.predict(X)
     plain = 1 - np.median(np.abs(residuals - np.median(residuals))) / np.median(np.abs(y - np.median(y)))
     assert model.spread_explained == pytest.approx(plain, abs=0.04)
-    assert f"about {model.spread_explained:.0%} of the spread" in " ".join(model.summary().split())
+    assert f"about {100 * model.spread_explained:.0f} % of the spread" in " ".join(model.summary().split())
 
 
 def test_nothing_explained_is_zero_and_not_praised():

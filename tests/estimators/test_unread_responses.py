@@ -164,5 +164,5 @@ def test_responses_left_empty_on_purpose_are_not_called_unread(tmp_path, monkeyp
     assert "Warning" not in shown
     model = load_model("model.json")
     assert model.responses.empty == pytest.approx(0.7, abs=0.03)
-    sentence = f"about {model.responses.empty:.0%} of the records have an empty cell there"
+    sentence = f"about {100 * model.responses.empty:.0f} % of the records have an empty cell there"
     assert sentence in " ".join(model.summary().split())

@@ -1,6 +1,7 @@
 """The server of the page: its routes, its start and its end."""
 
 import asyncio
+import contextlib
 import os
 import socket
 import sys
@@ -174,12 +175,17 @@ def _ready(url: str, work: Workspace, on_ready: Callable[[str], object], browser
     threading.Thread(target=_warm_up, daemon=True).start()
 
 
-def _warm_up() -> object:
-    """Import what the later steps need while somebody reads the first."""
-    from dpsparse import fitting
-    from dpsparse.report import fit_page
+def _warm_up() -> None:
+    """Import what the later steps need while somebody reads the first.
 
-    return fitting, fit_page
+    An interpreter that is about to end refuses imports, in the words of whatever was being imported; of any other
+    failure the step tells that needs the import.
+    """
+    with contextlib.suppress(Exception):
+        from dpsparse import fitting
+        from dpsparse.report import fit_page
+
+        del fitting, fit_page
 
 
 def _listening(host: str, port: int, expose: bool) -> socket.socket:

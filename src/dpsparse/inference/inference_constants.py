@@ -211,6 +211,8 @@ UNSETTLED = 3.0
 # .2 to .7. Without the mean cubed norm of rows those of `restaurant_inspections`, of which some have hundreds of
 # places, held in .6. Set by `answers.py`.
 CLIPPED_CURVE, MOST_LEFT = 0.5, 1.0
+# A squared norm to this power is a cubed norm.
+CUBED = 1.5
 # A bound on the bias of so many errors is rare, and a step with one may lead astray: beyond it the bound counts in the
 # weights of predictions. Squared errors of PSID and crime1 were 20 and 1.2 times those of OLS at epsilon 1, and are 5
 # and 1.04; those of five other tables stay as they are. From one error on it would cost MedExp and ames up to a

@@ -60,7 +60,7 @@ class Whitening:
         inner = usable_moments(released, c.ROW_MOMENT_DEVIATIONS, shrinks=steeper > 1)
         root = power(rough, 0.5) @ power(inner, 0.5)
         left_out = rows.beyond(clip.bound) / max(np.trace(inner), c.NO_VARIANCE)
-        cubed = rows.mean(np.minimum(rows.values, rows.farthest) ** 1.5) / len(root) ** 1.5
+        cubed = rows.mean(np.minimum(rows.values, rows.farthest) ** c.CUBED) / len(root) ** c.CUBED
         return cls(root, power(rough, -0.5), inner, released.noise, left_out, steeper, cubed)
 
     @property

@@ -67,7 +67,7 @@ def test_a_plan_says_how_many_are_looked_for(n):
     assert bool(forecast.few_features) == (forecast.n_looked_for < 5)
     assert (forecast.smallest_effect == np.inf) == (not picks)
     if forecast.few_features:
-        assert forecast.few_features in str(forecast).replace("\nNo feature", "\nno feature")
+        assert forecast.few_features in str(forecast).replace("\nThe fit", "\nthe fit")
         enough = forecast.n_for_features(5)
         assert plan(enough, 20, 5, 0.5, 1e-5).n_looked_for == 5
         assert plan(int(0.99 * enough), 20, 5, 0.5, 1e-5).n_looked_for < 5
