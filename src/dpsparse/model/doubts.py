@@ -57,7 +57,7 @@ DOUBTS = {
 # What reasons mean where rows were taken less their person's own mean: a column that is constant within people is 0.
 _WITHIN = {
     result.FEW_CARRIERS: Doubt(
-        "it hardly changes within people, or changes alike in all of them, as a year does",
+        "it hardly changes within people, and what does not change has no effect within them",
         "leave it out; or fit without --within (in Python, within=True) for effects between people too",
     ),
     result.MAYBE_FEW: Doubt(
