@@ -166,7 +166,7 @@ def test_shares_of_the_same_pairs_count_together():
 
 def test_the_mean_size_moves_a_scale_as_far_as_its_noise_lets():
     scales = [
-        [FeatureUnit().with_size(3.0).with_spread(1.0, reach, noise, True).scale for reach in (0.5, 1.18, 3.0)]
+        [FeatureUnit().with_size(3.0).with_spread(1.0, reach, noise, False).scale for reach in (0.5, 1.18, 3.0)]
         for noise in (1e-9, 0.5, 50.0)
     ]
     for narrow, middle, wide in scales:
@@ -176,8 +176,9 @@ def test_the_mean_size_moves_a_scale_as_far_as_its_noise_lets():
     assert ratios[0] == pytest.approx(6.0)
     assert ratios[0] > ratios[1] > ratios[2] > 1
     assert ratios[2] < 1.01
-    given = FeatureUnit.public(0.0, 1.0).with_size(3.0)
-    assert len({given.with_spread(1.0, reach, 1e-9, True).scale for reach in (0.5, 3.0)}) == 1
+    given, unknown = FeatureUnit.public(0.0, 1.0).with_size(3.0), FeatureUnit().with_size(3.0)
+    for unit, tail_follows in ((given, False), (given, True), (unknown, True)):
+        assert len({unit.with_spread(1.0, reach, 1e-9, tail_follows).scale for reach in (0.5, 3.0)}) == 1
 
 
 @pytest.mark.parametrize("side", [-1, 1])

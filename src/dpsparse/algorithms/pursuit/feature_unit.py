@@ -110,9 +110,11 @@ class FeatureUnit:
         elif reach - 2 * noise > c.SIZE_ASTRAY * share and not self.scale_known:
             astray = True
         unit = replace(self, size=size, scale=size / NORMAL_DIFFERENCE, astray=astray, differing=differing)
+        if tail_follows:
+            return unit
         if not (self.scale_known or _is_binary(unit)):
             unit = replace(unit, scale=unit.scale * _breadth(reach / share, noise / share))
-        return unit if tail_follows else _allowing_for_zeros(unit)
+        return _allowing_for_zeros(unit)
 
     def tail_grid(self, tail: int) -> grids.Grid:
         """Where 1/tail of a normal feature's differences lie beyond, times the factors of `grids.TAILS`."""
