@@ -15,6 +15,13 @@ import pytest
 from sqlalchemy import NullPool, create_engine, make_url
 
 import dpsparse
+from dpsparse import (
+    DPIHTH,
+    PrivateSparseClassifier,
+    PrivateSparsePoissonRegressor,
+    PrivateSparseRegressor,
+    PrivateSparseTwoPartRegressor,
+)
 from dpsparse.cli import cli, main
 from dpsparse.io.bounds_file import read_bounds
 from dpsparse.privacy import sensitivity
@@ -226,6 +233,25 @@ def test_the_privacy_page_names_every_sensitivity_and_mechanism(module):
     public = {name for name, value in functions if value.__module__ == module.__name__ and not name.startswith("_")}
     named = set(re.findall(r"`(?:\w+\.)*(\w+)`", PAGES["docs/privacy.md"]))
     assert public - named == set()
+
+
+FITS = {
+    "numbers": lambda X, y: PrivateSparseRegressor(missing="center").fit(X, y),
+    "typical": lambda X, y: PrivateSparseRegressor(estimand="typical").fit(X, y),
+    "yes or no": lambda X, y: PrivateSparseClassifier().fit(X, y > 0),
+    "counts": lambda X, y: PrivateSparsePoissonRegressor().fit(X, abs(y)),
+    "two parts": lambda X, y: PrivateSparseTwoPartRegressor().fit(X, y),
+    "the paper's": lambda X, y: DPIHTH(sparsity=1, epsilon=1.0).fit(X, y),
+}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", FITS)
+def test_the_privacy_page_names_every_attribute_of_a_fit(name):
+    rng = np.random.default_rng(0)
+    model = FITS[name](rng.standard_normal((300, 2)), rng.standard_normal(300))
+    section = PAGES["docs/privacy.md"].partition("## What leaves `fit`")[2].partition("\n## ")[0]
+    assert set(vars(model)) - set(model.get_params()) <= set(re.findall(r"`(\w+)`", section))
 
 
 @pytest.mark.slow
