@@ -21,7 +21,7 @@ from dpsparse.data.as_table import as_table
 from dpsparse.data.validation import check_count
 from dpsparse.engine.protocols import Table
 from dpsparse.engine.refusals import OTHER_SHAPE
-from dpsparse.estimators._spending import CommitmentFor, reserved
+from dpsparse.estimators._spending import CommitmentFor, granted_delta, reserved
 from dpsparse.estimators._steps_before import refuse_learning_around
 from dpsparse.io.cells.person_columns import is_called_so
 from dpsparse.model.context import fit_context
@@ -159,7 +159,10 @@ class PrivateEstimator(ModelFrames, BaseEstimator):  # type: ignore[misc]  # sci
         """The meter of one fit; warns where a seed voids its guarantee. `rows` where a record is a person's rows."""
         if self._shared_meter is not None:
             return self._shared_meter
-        delta = default_delta(n_records) if self.delta is None else float(self.delta)
+        if self.delta is None:
+            delta = default_delta(n_records, granted_delta(self.ledger, self.dataset))
+        else:
+            delta = float(self.delta)
         guarantee = Guarantee(float(self.epsilon), delta, self.adjacency, int(self.records_per_person), rows)
         return Meter(guarantee, n_records, self._noise_source())
 
