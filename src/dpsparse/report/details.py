@@ -109,7 +109,7 @@ def units(model: "LinearModel") -> Iterator[str]:
             "and no estimates of the mean and the standard deviation."
         )
         yield table("Units of the selected features", UNIT_HEADINGS, rows, numbers=(1, 2))
-    if model.lumped:
+    if remarks.is_lumped(model):
         yield as_sentence(remarks.lump(model))
     elif model.cut is not None and model.classes is None and not is_log_mean(model):
         yield (
