@@ -160,7 +160,7 @@ def test_a_refund_that_fails_is_told_beside_the_mistake(ledger, monkeypatch):
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_parameters_that_do_not_go_together(estimator, ledger, tmp_path, units_of):
-    with pytest.raises(ValueError, match="ledger and dataset go together"):
+    with pytest.raises(ValueError, match=r"ledger and dataset go together: give both, .*\(--ledger\).*\(--dataset\)"):
         estimator(**PUBLIC, **units_of(estimator), ledger=ledger).fit(X, Y)
     with pytest.raises(ValueError, match="ledger and dataset go together"):
         estimator(**PUBLIC, **units_of(estimator), dataset="trial-7").fit(X, Y)
