@@ -23,7 +23,7 @@ from dpsparse.engine.protocols import Table
 from dpsparse.engine.refusals import OTHER_SHAPE
 from dpsparse.estimators._spending import CommitmentFor, granted_delta, reserved
 from dpsparse.estimators._steps_before import refuse_learning_around
-from dpsparse.io.cells.person_columns import is_called_so
+from dpsparse.io.cells.person_columns import is_called_as_ids, is_called_so
 from dpsparse.model.context import fit_context
 from dpsparse.model.effect import Effect
 from dpsparse.model.numeric_columns import NumericColumns
@@ -169,11 +169,18 @@ class PrivateEstimator(ModelFrames, BaseEstimator):  # type: ignore[misc]  # sci
         guarantee = Guarantee(float(self.epsilon), delta, self.adjacency, int(self.records_per_person), rows)
         return Meter(guarantee, n_records, self._noise_source())
 
-    def _warn_if_weak(self, meter: Meter, names: Iterable[str] | None = None, fitted_by_person: bool = False) -> None:
+    def _warn_if_weak(
+        self,
+        meter: Meter,
+        names: Iterable[str] | None = None,
+        fitted_by_person: bool = False,
+        features: Iterable[str] | None = None,
+    ) -> None:
         """Warn, from public numbers and the names of all columns, where a guarantee is weak or dearer than it must be.
 
         Ids cost a person nothing, `records_per_person` its square. Nothing but what columns are called is looked at.
-        `fitted_by_person` says that the model to evaluate was fitted by person.
+        `features` are the names of those that are features. `fitted_by_person` says that the model to evaluate was
+        fitted by person.
         """
         if fitted_by_person and meter.guarantee.rows is None and self.records_per_person == 1:
             warnings.warn(
@@ -183,6 +190,14 @@ class PrivateEstimator(ModelFrames, BaseEstimator):  # type: ignore[misc]  # sci
                 stacklevel=3,
             )
         named = next(filter(is_called_so, names if names is not None else ()), None)
+        ids = next(filter(is_called_as_ids, features if features is not None else ()), None)
+        if self.records_per_person == 1 and meter.guarantee.rows is None and ids is not None:
+            warnings.warn(
+                f"the guarantee is for a row: if the column {quoted(ids)} says whose row it is, name it as person "
+                "(--person), or leave it out (--drop) where nobody has another row",
+                UserWarning,
+                stacklevel=3,
+            )
         if self.records_per_person > 1 and named is not None:
             warnings.warn(
                 f"records_per_person={self.records_per_person} costs {self.records_per_person**2} times the rho; if "
