@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from dpsparse.estimators._types import LedgerLocation
 
 MIN_ROWS = 2
+# What to do about a column of ids, in Python and on the command line.
+HOW_TO_NAME_PEOPLE = "name it as person (--person), or leave it out (--drop) where nobody has another row"
 _OF_THE_INPUT = ("n_features_in_", "feature_names_in_")
 
 
@@ -193,8 +195,7 @@ class PrivateEstimator(ModelFrames, BaseEstimator):  # type: ignore[misc]  # sci
         ids = next(filter(is_called_as_ids, features if features is not None else ()), None)
         if self.records_per_person == 1 and meter.guarantee.rows is None and ids is not None:
             warnings.warn(
-                f"the guarantee is for a row: if the column {quoted(ids)} says whose row it is, name it as person "
-                "(--person), or leave it out (--drop) where nobody has another row",
+                f"the guarantee is for a row: if the column {quoted(ids)} says whose row it is, {HOW_TO_NAME_PEOPLE}",
                 UserWarning,
                 stacklevel=3,
             )
