@@ -286,6 +286,13 @@ def test_effects_say_what_a_step_is(of_cells):
         assert f"A feature such as '{column} (gap)' {what} {against}." in text
 
 
+def test_a_summary_says_what_the_numbers_of_dates_are(of_cells):
+    told = "Dates: 'joined' is the number of days since 1970-01-01: its effect is that of a day later."
+    assert told in " ".join(of_cells.summary().split())
+    undated = tuple(each for each in of_cells.effects if each.feature != "joined")
+    assert "Dates" not in replace(of_cells, effects=undated).summary()
+
+
 def test_a_summary_says_what_0_and_1_effects_compare(of_cells):
     (told,) = [text for heading, text in remarks(of_cells) if heading == "Baselines"]
     north = "the baseline 'north' and categories not selected"

@@ -17,7 +17,7 @@ from dpsparse.model.row_numbers import row_numbers
 from dpsparse.model.two_part_words import level_words
 from dpsparse.model.unnamed_values import hidden, shown_effects
 from dpsparse.model.unread_responses import readable, unread
-from dpsparse.model.variables import baselines_in_words
+from dpsparse.model.variables import baselines_in_words, dates_in_words
 from dpsparse.model.variables import in_words as variable_in_words
 from dpsparse.schema import listed
 
@@ -78,6 +78,7 @@ def _of_effects(model: "LinearModel") -> Iterator[tuple[str, str]]:
         text = model.features[model.places_of(variable.features[:1])[0]].indicator.column
         yield "Variable", variable_in_words(variable, model.baselines.get(text))
     yield "Baselines", baselines_in_words(model)
+    yield "Dates", dates_in_words(model)
     yield "Products", products(model)
     if model.explains and model.spread_explained:
         yield "Explained", explained(model)
