@@ -64,10 +64,10 @@ def test_the_page_has_everything(model):
         "The model does not say when it was fitted",
         "Residuals are clipped at 3,000, in units of cost",
         "Predictions are clipped to [0, 60,000], a released range of cost.",
-        "smoker: a one-unit increase is associated with 9,000 more of cost "
-        "(between 8,608 and 9,392 more, with 95 % confidence; p < 1e-16)",
-        "age: a one-unit increase is associated with 100 less of cost "
-        "(between 92.16 and 107.8 less, with 95 % confidence; p < 1e-16)",
+        "smoker: a one-unit increase is associated with 9,000 higher cost "
+        "(between 8,608 and 9,392 higher, with 95 % confidence; p < 1e-16)",
+        "age: a one-unit increase is associated with 100 lower cost "
+        "(between 92.16 and 107.8 lower, with 95 % confidence; p < 1e-16)",
         "These are not significant: a feature with <b>markup</b> & a name",
         "noise floor, ±250",
         f"a record paid {record.rho:.4g} in all",
@@ -267,7 +267,7 @@ def of_cells(model):
 
 def test_effects_say_what_a_step_is(of_cells):
     text = words(fit_page(of_cells))
-    more = "is associated with 2 more of cost (between 1.804 and 2.196 more, with 95 % confidence; p < 1e-16)."
+    more = "is associated with 2 higher cost (between 1.804 and 2.196 higher, with 95 % confidence; p < 1e-16)."
     for step in (
         "region=east: compared with the baseline 'north' and categories not selected, it",
         "sector=private: compared with the baseline and categories not selected, it",
@@ -337,7 +337,7 @@ def test_one_paragraph_is_fit_to_publish(model, of_cells):
     text, record = publishable(model), model.privacy
     assert text.count("95 % confidence; p ") == 2
     assert (
-        "smoker: a one-unit increase is associated with 9,000 more of cost (between 8,608 and 9,392 more, with 95 %"
+        "smoker: a one-unit increase is associated with 9,000 higher cost (between 8,608 and 9,392 higher, with 95 %"
         in text
     )
     assert "in 1,000 records" in text
