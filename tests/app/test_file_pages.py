@@ -383,7 +383,7 @@ def test_advice_is_for_the_page():
     few = forecast(Asked(1_500, 60, False, epsilon=0.5, delta=1e-6, sparsity=3))
     assert "type in step 2 what is publicly known" in few["warning"]
     assert "feature_center" not in few["warning"]
-    assert page_words(f"if it says whose row it is, {HOW_TO_NAME_PEOPLE}").startswith("if it says whose row it is, name it in")
+    assert page_words(f"if so, {HOW_TO_NAME_PEOPLE}").startswith("if so, name it in step 2, or leave it out there")
 
 
 @pytest.mark.slow

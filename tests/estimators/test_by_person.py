@@ -322,7 +322,7 @@ def test_a_fit_by_row_warns_where_a_feature_is_called_as_ids_are(raw):
     def fit(estimator, frame, **known):
         return estimator.fit(read_table(frame, "y", **known)) if raw else estimator.fit(frame.drop(columns="y"), y)
 
-    with pytest.warns(UserWarning, match="for a row: if the column 'patient_id' says whose row it is, name it as person"):
+    with pytest.warns(UserWarning, match="for a row: if the column 'patient_id' says whose row it is, name it as"):
         fit(PrivateSparseRegressor(), frame)
     # A student may be a person, or say whether somebody is one.
     fit(PrivateSparseRegressor(), frame.rename(columns={"patient_id": "student"}))

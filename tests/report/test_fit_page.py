@@ -421,8 +421,8 @@ def test_the_summary_tells_how_well_it_predicts(model, low, high, verdict):
     assert "The features explain about 25 % of the spread of cost" in text
     assert (
         "On 200 records that were held out, predictions are off by 150 on average, and the constant 70 by 210; errors "
-        f"count up to 900. {verdict} With errors up to 900, R² against the constant is 0.4 (between 0.3 and 0.5, with 95 % "
-        "confidence); with errors in full it may be far lower."
+        f"count up to 900. {verdict} With errors up to 900, R² against the constant is 0.4 (between 0.3 and 0.5, with "
+        "95 % confidence); with errors in full it may be far lower."
     ) in text
     assert "R², errors up to 900 0.4 [0.3, 0.5] 5.0%" in text
     assert "min(|error|, 900), model 150 [140, 160] 2.0%" in text

@@ -83,8 +83,8 @@ class PrivateEstimator(ModelFrames, BaseEstimator):  # type: ignore[misc]  # sci
         check_count("records_per_person", self.records_per_person, remedy="it is the most rows one person has")
         if (self.ledger is None) != (self.dataset is None):
             raise ValueError(
-                "ledger and dataset go together: give both, where the budget is kept (--ledger) and the name under which "
-                "it was granted there (--dataset)"
+                "ledger and dataset go together: give both, where the budget is kept (--ledger) and the name under "
+                "which it was granted there (--dataset)"
             )
         if self.ledger is not None and self.random_state is not None:
             raise ValueError("ledger with random_state: a seeded fit is not private and spends nothing; leave one out")

@@ -297,9 +297,7 @@ def _what_r2_is(evaluation: Evaluation) -> str:
     name = "training mean" if evaluation.constant_name == "mean" else evaluation.constant_name
     if evaluation.r2 is None:
         return "Squared errors are too noisy for an R²."
-    return (
-        f"R² is 1 less the squared errors of predictions over those of the {name}, both cut in this way; {_IN_FULL}."
-    )
+    return f"R² is 1 less the squared errors of predictions over those of the {name}, both cut in this way; {_IN_FULL}."
 
 
 def _what_d2_is(scores: Scores) -> str:
