@@ -73,7 +73,7 @@ PURPOSE = {
     "rough row moments": "roughly how the selected features go together, to bring them to one scale",
     "far row moments": "along which of them records lie far out, such as where 99 is a code",
     "row norms": "how far records lie from the centre in all selected features together, and where to cut that",
-    "slope moments": "how a mean score reacts to the effects: the selected features, weighed by how unsure yes is",
+    "slope moments": "how a mean score reacts to the effects: the selected features, weighed by how far responses vary",
     "rough slope moments": "roughly the same before the last steps, to bring the features to one scale",
     "row moments": "how the selected features go together, for the last step",
     "line of log odds": "how the odds of yes go with predicted ones, so that probabilities are right on average",
@@ -109,7 +109,7 @@ def units(model: "LinearModel") -> Iterator[str]:
             "and no estimates of the mean and the standard deviation."
         )
         yield table("Units of the selected features", UNIT_HEADINGS, rows, numbers=(1, 2))
-    if model.lumped:
+    if remarks.is_lumped(model):
         yield as_sentence(remarks.lump(model))
     elif model.cut is not None and model.classes is None and not is_log_mean(model):
         yield (
