@@ -21,7 +21,7 @@ from dpsparse.algorithms.pursuit.releases import Planned, Releases, gram_noise
 from dpsparse.algorithms.pursuit.state import State
 from dpsparse.algorithms.pursuit.steps.mean_residual import MeanResidual
 from dpsparse.algorithms.pursuit.steps.scored import Scores, planned_of, without_absent
-from dpsparse.algorithms.pursuit.updates import covariance_of, knows_kept, with_reference
+from dpsparse.algorithms.pursuit.updates import covariance_of, knows_kept, seen, with_reference
 from dpsparse.engine import queries
 from dpsparse.engine.scores import LongRows
 from dpsparse.families.estimands import MEAN
@@ -81,7 +81,7 @@ class ReferenceStep:
         tails = self.facts.family.tails.of_sums(self.facts.rows.root, bounded)
         at = Scores(data, releases, state.center, before, columns, self._tau(state), tails=tails)
         rough = self._rough_moments(at)
-        at, state, rough = without_absent(at, state, rough)
+        at, state, rough = without_absent(at, state, rough, seen(state, self.facts))
         first = self._with_far_rows(at, rough_moments(rough, self.facts.rows.many))
         whitening, long_rows, farthest = self._whitening(at, first)
         # The first step goes by the rows that the second moments tell of, so that it does not go too far where a few
@@ -182,7 +182,7 @@ class CurvedReferenceStep(ReferenceStep):
         columns = tuple(map(int, state.kept))
         at = Scores(data, releases, state.center, before, columns, math.inf, tails=tails)
         rough = self._rough_moments(at)
-        at, state, rough = without_absent(at, state, rough)
+        at, state, rough = without_absent(at, state, rough, seen(state, self.facts))
         first = self._with_far_rows(at, rough_moments(rough))
         turn = power(first, -0.5)
         norms, moments, score = self.of_scores
