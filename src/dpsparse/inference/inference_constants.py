@@ -208,12 +208,9 @@ UNSETTLED = 3.0
 # What a step leaves of itself, squared and in units of tau, where residuals are clipped there: up to twice that where
 # few rows are far longer than others, and a tenth of it elsewhere, which is far below an error. And while the logarithm
 # of the residuals' scale moves by so much, as much as the step is long. With 1 for the first intervals of countymurders
-# held in .7, and without both those of taxi in .67 and of loans by income in .7. Set by `answers.py`.
+# held in .7, and without both those of taxi in .67 and of loans by income in .7. Steps of many tau have intervals, too:
+# where 98 stands among numbers of children they held in .8 to 1 (`--part codes`). Set by `answers.py`.
 CLIPPED_CURVE, SCALE_DRIFT = 2.0, 0.5
-# A step longer than this part of tau, for white rows, is none of Newton's: residuals of many rows are clipped anew. On
-# 52 tables nearly all are shorter; with a quarter of tau effects of scorecard, countymurders, NMES1988 and txhousing
-# had no interval in a third to all of the fits, and those that they have now held. Set by `answers.py`.
-LONGEST_STEP = 0.5
 # A squared norm to this power is a cubed norm.
 CUBED = 1.5
 # A bound on the bias of so many errors is rare, and a step with one may lead astray: beyond it the bound counts in the

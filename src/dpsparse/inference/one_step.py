@@ -256,15 +256,13 @@ class OneStep:
         A step is left with its square in units of tau, in white units: far below its length if the fit is near already,
         and more where few rows are far longer than others. And while the scale of residuals moves, by `drift` in its
         logarithm before this step, effects go on moving with it: in the step's direction. `before` is the covariance of
-        the start's noise, which the step takes back. Beyond a part of tau the step is none of Newton's any more, and
-        has not settled.
+        the start's noise, which the step takes back.
         """
         noise, whole = self.covariance - self.sampling + before, self._whole_length(start, whitening)
         length = math.sqrt(max(0.0, whole - self._spread(noise, whitening)))
         left = c.CLIPPED_CURVE * whitening.cubed * length**2 / self.tau + length * abs(drift) / c.SCALE_DRIFT
         along = np.abs(self.effects - start) * left / max(math.sqrt(whole), c.NO_VARIANCE)
-        settled = length <= c.LONGEST_STEP * self.tau
-        return replace(self, bias=np.hypot(self.bias, along), settled=settled)
+        return replace(self, bias=np.hypot(self.bias, along))
 
     def _squared_length(self, start: NDArray[np.float64], whitening: Whitening) -> float:
         """The squared length of the step in white units, without that of its noise."""
