@@ -10,7 +10,7 @@ raw units that the fit is not told; for effects on the mean, and for typical one
 
 The constants minimise a robust loss of the logarithms of mean errors, each weighted by how well it was measured, plus
 the loss of a probit model of selection: 200 settings of three fits each, for either estimand. Many settings tell more
-than many fits of each. Widths follow, likewise. Simulations take about @@MINUTES@@ minutes of one core, and the fit
+than many fits of each. Widths follow, likewise. Simulations take about ten minutes of one core, and the fit
 one. ``--holdout`` fits nothing: it prints how far the committed forecast lies from other settings, drawn by another
 seed (``--drawn-by``), which have as many fits as it takes to measure their mean error to a twentieth, or 40. Forecasts
 of effects on the mean are checked with and without a guess of the noise's typical size.
@@ -249,13 +249,13 @@ def check(cases):
             f"{name + ',':26} {len(members):3d}: {', '.join(within)}; forecast / simulated, 10th, 50th, 90th "
             f"percentile {np.quantile(ratios, [0.1, 0.5, 0.9]).round(2)}"
         )
-    for name in list(groups)[:2] if "typical noise not told" in groups else ["every setting"]:
+    for name in [each for each in ("every setting", "typical noise not told") if each in groups]:
         members = groups[name]
         near = [f for c in selecting(members) for b, f in c.pairs if 0.85 < b / c.plan.smallest_effect < 1.2]
-        wide = [c.plan.interval_width / c.width for c in members if c.plan.has_intervals]
+        click.echo(f"selected at the effect that is forecast to be in 4 fits of 5: {np.mean(near):.0%} of {len(near)}")
+        ratios = [case.plan.interval_width / case.width for case in members if case.plan.has_intervals]
         click.echo(
-            f"{name}: selected at the effect that is forecast to be in 4 fits of 5: {np.mean(near):.0%} of {len(near)}; "
-            f"width: forecast / simulated, percentiles {np.nanquantile(wide, [0.1, 0.5, 0.9]).round(2)}"
+            f"width: forecast / simulated, percentiles {np.nanquantile(ratios, [0.1, 0.5, 0.9]).round(2)} ({name})"
         )
 
 
@@ -267,7 +267,7 @@ def selecting(cases):
 def calibrate(cases):
     """Fit all constants, and print them."""
     cases = [case for case in cases if decisions.features_pay(case.facts)]
-    fitted = (accuracy.EFFECT, accuracy.ERROR, accuracy.UNIT, accuracy.STEP)
+    fitted = (accuracy.EFFECT, accuracy.NEIGHBOURS, accuracy.ERROR, accuracy.UNIT, accuracy.STEP)
     chosen = selecting(cases)
     minimise(fitted, lambda: np.concatenate([*errors_missed(cases), *(selection_missed(case) for case in chosen)]))
     wide = [case for case in cases if case.width > 0]
@@ -282,7 +282,7 @@ def calibrate(cases):
     for constants, of_these in members:
         if of_these:
             minimise([constants], lambda of_these=of_these: np.concatenate(widths_missed(of_these)))
-    for name in ("EFFECT", "ERROR", "UNIT", "STEP", "WIDTH_SELECTED", "WIDTH_TAKEN", "WIDTH_STEP"):
+    for name in ("EFFECT", "NEIGHBOURS", "ERROR", "UNIT", "STEP", "WIDTH_SELECTED", "WIDTH_TAKEN", "WIDTH_STEP"):
         constants = getattr(accuracy, name)
         for part, numbers in constants.items() if name == "WIDTH_STEP" else [("", constants)]:
             rounded = {each: float(f"{value:.4g}") for each, value in numbers.items()}

@@ -16,13 +16,17 @@ is spoken of.
   compared by pairs of records alone (`decisions.splits_share`). Where nothing is selected, since all features are
   taken, it is the effect that is significant (family-wise 5 %) with 80 % power.
 - An estimate of the pursuit has a variance of a / n + b k^2 / N^3 of the final gradients, where k numbers are estimated
-  together. Noise of a gradient alone would be k / N^2; steps by noisy second moments are k / N off.
+  together. Noise of a gradient alone would be k / N^2; steps by noisy second moments are k / N off. Where all features
+  are taken in a table too small to release the scale of residuals again (`decisions.rescales_steps`), they are clipped
+  where responses are, and privacy's part is b k / N^2 in units of q^2 + s.
 - Where the step is taken, effects on the mean have a part of its error: of least squares, whose sampling error is that
   of all of the noise and not of its typical size, and of privacy, c k / N^p of the mean score. Scores are clipped
   further out in larger tables, which costs much of what N gains: p is below 2. Typical effects of predictions have
   nearly all of their weight on the pursuit's, and intervals are the step's.
 - Correlated neighbours raise variances by the mean diagonal of an inverse correlation matrix whose entries fall with
   distance, of features at random places (`mean_inflation`); privacy's part by a power of it.
+- In unknown units what early estimates leave of a large effect is selected again by its neighbours, in any table. From
+  a correlation of about a half on they come before effects of a size that rises with it.
 - A unit that is looked for on a grid is chosen by noise with a chance that falls with N of its release, and then an
   effect is lost.
 - Small tables in unknown units look for the largest effects alone, and the smallest for none
@@ -71,20 +75,31 @@ def standard_errors_detected(d: int) -> float:
 # Fitted by benchmarks/calibrate_plan.py. What "unknown" and "pairs" multiply privacy's part by, less 1, where units are
 # unknown and where features are compared by pairs alone; "correlation" is the power of the inflation of variances;
 # "slope" is of the probit of being selected, for a factor e of an effect.
-EFFECT = {"privacy": 2.462, "sampling": 1.801, "unknown": 0.6925, "pairs": 0.5844, "correlation": 0.4875, "slope": 1.564}
+EFFECT = {
+    "privacy": 2.462,
+    "sampling": 1.769,
+    "unknown": 0.6525,
+    "pairs": 0.5997,
+    "correlation": 0.3517,
+    "slope": 1.587,
+}
+# Where units are unknown: the correlation of neighbours from which on those of effects of size 1 are selected before
+# smaller ones, and how fast their size rises with it.
+NEIGHBOURS = {"from": 0.4805, "effect": 2.896}
 # The variance of the pursuit's estimates; "correlation" likewise.
-ERROR = {"sampling": 1.421, "privacy": 144.6, "correlation": 3.388}
+# "once" is for residuals that are clipped where responses are.
+ERROR = {"once": 0.9445, "sampling": 1.409, "privacy": 150.9, "correlation": 3.377}
 # The chance that noise chooses a unit: exp(grid - nats N).
-UNIT = {"grid": 1.275, "nats": 0.1811}
+UNIT = {"grid": 3.178, "nats": 0.262}
 # What the step to a mean adds: "sampling" of the square of the noise that is beyond its typical size.
-STEP = {"sampling": 0.3748, "privacy": 0.01123, "power": 1.199}
+STEP = {"sampling": 0.3631, "privacy": 0.01288, "power": 1.216}
 # The width of intervals, likewise: without a step, where features are selected and where all are taken, and with one.
 # Tails of the noise widen those on a mean: "tails" is the power of its size over its typical size.
-WIDTH_SELECTED = {"sampling": 2.042, "privacy": 128.8, "correlation": 1.456}
+WIDTH_SELECTED = {"sampling": 2.042, "privacy": 128.6, "correlation": 1.476}
 WIDTH_TAKEN = {"sampling": 1.721, "privacy": 516.3, "correlation": 3.906}
 WIDTH_STEP: dict[str, dict[str, float]] = {
-    MEAN.name: {"sampling": 1.135, "privacy": 1.574, "power": 1.486, "tails": 0.9191},
-    TYPICAL.name: {"sampling": 1.261, "privacy": 102.3, "power": 2.163, "tails": 0.0},
+    MEAN.name: {"sampling": 1.135, "privacy": 1.574, "power": 1.486, "tails": 0.919},
+    TYPICAL.name: {"sampling": 1.261, "privacy": 101.4, "power": 2.162, "tails": 0.0},
 }
 
 # The typical size of the noise over its standard deviation where nobody says, between those of a normal law (1) and a t
@@ -242,12 +257,15 @@ class Accuracy:
             return Pursued(math.inf, 1.0, 0.0)
         detectable, one_by_one = 0.0, 0.0
         if self._selects:
-            detectable = math.sqrt(residuals) * self._detectable
+            detectable = math.hypot(math.sqrt(residuals) * self._detectable, self._stand_in)
             found_from = detectable * np.exp((_POINTS - NormalDist().inv_cdf(POWER)) / EFFECT["slope"])
             one_by_one = float(_WEIGHTS @ chdtr(3, found_from**2))
         # Of the others nothing is known: their share of the squares of normal numbers, if the largest are looked for.
         kept = chdtrc(3, chdtri(1, self.n_looked_for / self.facts.sparsity))
-        return Pursued(detectable, 1 - kept * (1 - one_by_one), residuals * self._variance(ERROR))
+        variance = residuals * self._variance(ERROR)
+        if not self._selects and not decisions.rescales_steps(self._pursuit):
+            variance = residuals * self._sampling(ERROR) + (self.typical**2 + self.facts.sparsity) * self._once
+        return Pursued(detectable, 1 - kept * (1 - one_by_one), variance)
 
     @property
     def _detectable(self) -> float:
@@ -259,13 +277,28 @@ class Accuracy:
             by_privacy *= 1 + c["unknown"] + c["pairs"] * (decisions.splits_share(facts) == 0)
         return math.hypot(by_privacy, c["sampling"] * math.sqrt(math.log(max(facts.d, 3)) / self._n))
 
+    @property
+    def _stand_in(self) -> float:
+        """The effect that is selected no sooner than neighbours of others, in units of the noise."""
+        if self.facts.known or self.facts.sparsity == 1:
+            return 0.0
+        return NEIGHBOURS["effect"] * max(0.0, self.correlation - NEIGHBOURS["from"])
+
     def _variance(self, c: dict[str, float]) -> float:
         """The variance of a pursuit's estimate, in units of its residuals, or of the noise."""
         # Second moments have a part of the pursuit's rho, and final gradients what is left.
         size = self._size(self._pursuit.rho)
         by_privacy = c["privacy"] * self._n_estimated**2 / (size**3 * self._schedule.final_share)
-        result: float = self._inflation * c["sampling"] / self._n + self._inflation ** c["correlation"] * by_privacy
-        return result
+        return self._sampling(c) + float(self._inflation ** c["correlation"] * by_privacy)
+
+    def _sampling(self, c: dict[str, float]) -> float:
+        return self._inflation * c["sampling"] / self._n
+
+    @property
+    def _once(self) -> float:
+        """Privacy's part of the variance, in units of the responses', where residuals are clipped by their scale."""
+        size = self._size(self._pursuit.rho)
+        return self._inflation**2 * ERROR["once"] * self._n_estimated / (size**2 * self._schedule.final_share)
 
     @property
     def _of_step(self) -> float:
