@@ -37,7 +37,11 @@ is spoken of.
   people with one row would have told beside the same noise: N grows by that factor, and n by its square.
 - A 0/1 feature that few records have is harder to find than others of its variance (`Plan.effect_for_share`).
 
-@@FIGURES@@
+`benchmarks/calibrate_plan.py` fitted the constants on simulations. On 132 cases that they were not fitted on, 80 % of
+the forecasts for effects on a mean lie within a factor of 1.3 of the simulated error if the noise's typical size is
+told, and 67 % if it is not; 80 % of those for typical effects do. Within 1.6 are 87, 86 and 92 %. Of effects that are
+forecast to be selected in 4 fits of 5, 72, 66 and 72 % were. What is left are rare failures, above all where many
+features have unknown units or correlated neighbours.
 """
 
 import math
@@ -292,7 +296,8 @@ class Accuracy:
         return self._sampling(c) + float(self._inflation ** c["correlation"] * by_privacy)
 
     def _sampling(self, c: dict[str, float]) -> float:
-        return self._inflation * c["sampling"] / self._n
+        result: float = self._inflation * c["sampling"] / self._n
+        return result
 
     @property
     def _once(self) -> float:
@@ -306,7 +311,8 @@ class Accuracy:
         if self.facts.family.estimand != MEAN:
             return 0.0
         by_privacy = STEP["privacy"] * self._n_estimated / self._size(self._prices["mean score"]) ** STEP["power"]
-        return self._inflation * (STEP["sampling"] * max(0.0, 1 - self.typical**2) / self._n + by_privacy)
+        result: float = self._inflation * (STEP["sampling"] * max(0.0, 1 - self.typical**2) / self._n + by_privacy)
+        return result
 
     @property
     def _wrong_unit(self) -> float:
