@@ -89,7 +89,8 @@ def test_shares_of_the_kinds_add_up_to_the_whole(model):
 
 def test_the_curve_is_that_of_plan_with_this_fit_marked(model):
     text = words(fit_page(model))
-    forecast = plan(1_000, 5, 4, 1.0)
+    # A model that names no estimand has effects on the typical response.
+    forecast = plan(1_000, 5, 4, 1.0, estimand="typical")
     assert f"1 (this fit) {forecast.expected_error:.3g} {forecast.smallest_effect:.3g}" in text
     assert "Selected: the effect that is selected in 4 fits of 5. Detectable: the minimum detectable effect" in text
     assert "this fit: 1" in text
