@@ -125,7 +125,7 @@ def test_the_command(capsys):
     main(asked)
     shown = capsys.readouterr().out
     assert "odds ratio" in shown
-    assert "log odds per scaled feature" in " ".join(shown.split())
+    assert "errors and effects are log odds per standard deviation of a feature" in " ".join(shown.split())
     main([*asked, "--json"])
     content = json.loads(capsys.readouterr().out)
     expected = plan(10_000, 60, 5, 1.0, share_of_yes=0.2)

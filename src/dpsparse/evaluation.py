@@ -94,7 +94,7 @@ def evaluate(
     epsilon : float
         The guarantee to each person; smaller is more private.
     delta : float or None, default=None
-        The guarantee's failure probability; None for n**-1.1.
+        The guarantee's failure probability; None for n**-1.1, or the ledger's if that is smaller.
     ledger : path, URL or PrivacyLedger, default=None
         Where the budget of `dataset` is kept. It is charged before anything is released.
     dataset : str or None, default=None

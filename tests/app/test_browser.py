@@ -125,7 +125,7 @@ def test_the_whole_way_from_a_raw_table_to_a_report(tab, url, work, data, artifa
     assert "What matters" in tab.value("document.querySelector('main').textContent")
     # The sentence to publish is true: smoking costs 9,000 in these made-up records.
     published = tab.value("document.querySelector('blockquote').textContent").replace(",", "")
-    told = re.search(r"smoker: yes compared with no is associated with (\d+) more of cost", published)
+    told = re.search(r"smoker: yes compared with no is associated with (\d+) higher cost", published)
     assert 8_000 < float(told[1]) < 10_000
     assert "(2 " in published
     assert faults(tab) == []

@@ -21,10 +21,11 @@ from made_up_people import people
 
 from dpsparse import plan
 from dpsparse.app.column_form import KNOWN, Row
-from dpsparse.app.draft_forecast import Asked, forecast
+from dpsparse.app.draft_forecast import Asked, forecast, page_words
 from dpsparse.app.glossary import TERMS
 from dpsparse.app.settings import Settings, settings_of
 from dpsparse.app.workspace import Draft, Workspace, _lock
+from dpsparse.estimators._private import HOW_TO_NAME_PEOPLE
 from dpsparse.io.bounds_file import bounds_of, read_bounds
 from dpsparse.privacy.accounting.filter import Cost
 from dpsparse.privacy.guarantee import Guarantee
@@ -374,6 +375,7 @@ def test_guesses_are_remembered(client, work):
     assert (work.draft.settings.noise, work.draft.settings.effect) == (2_500.0, 900.0)
     assert 'id="noise" name="noise" value="2500"' in shown
     assert "in the response&#39;s own unit" in shown
+    assert re.search(r"interval of an effect would be as wide as [\d,]+ in the response&#39;s own unit", shown)
     refused(client.plan(noise="-1"), "must be above 0")
 
 
@@ -381,6 +383,7 @@ def test_advice_is_for_the_page():
     few = forecast(Asked(1_500, 60, False, epsilon=0.5, delta=1e-6, sparsity=3))
     assert "type in step 2 what is publicly known" in few["warning"]
     assert "feature_center" not in few["warning"]
+    assert page_words(f"if so, {HOW_TO_NAME_PEOPLE}").startswith("if so, name it in step 2, or leave it out there")
 
 
 @pytest.mark.slow

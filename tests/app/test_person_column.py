@@ -32,6 +32,13 @@ def test_the_page_speaks_of_people(client, work, panel):
     assert work.draft.settings.person is None
 
 
+def test_a_column_that_is_called_as_ids_are_is_pointed_at_until_people_are_named(client, panel):
+    hint = "If <code>id</code> says whose row it is, type it here"
+    assert hint in client.get("/columns").text
+    client.columns("cost", drop=["id"], person="patient")
+    assert hint not in client.get("/columns").text
+
+
 # Names of fields are no sentences; the budget says up to how many records of a person it was granted for.
 STRAY = re.compile(r"(?<![-_\w])[Rr]ecords?(?![-_\w]| a person| per person| of one person)")
 

@@ -3,6 +3,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ import pytest
 from dpsparse import OnDisk, PrivacyLedger, PrivateSparseRegressor, load_model
 from dpsparse.cli import main
 from dpsparse.data.inputs import open_input
+from dpsparse.model.meaning import reaches_estimand
 from dpsparse.privacy.accounting.meter import Meter
 
 
@@ -238,6 +240,11 @@ def test_yes_or_no_without_a_family_names_the_one_it_is_of(folder, capsys, peopl
     shown = " ".join(capsys.readouterr().out.split())
     assert "are true or false, and were fitted as the numbers 1 and 0" in shown
     assert "give --family binomial, which in Python is PrivateSparseClassifier" in shown
+    # That most responses are equal is no news of yes and no.
+    model = load_model("model.json")
+    assert reaches_estimand(model)
+    assert "Lump" not in replace(model, lumped=True).summary()
+    assert "Lump" in replace(model, lumped=True, target_kind="number").summary()
 
 
 def test_no_answer_tells_of_one_record_beyond_the_constant_sentence(folder, capsys, people, fit):

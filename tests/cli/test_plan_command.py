@@ -19,6 +19,7 @@ def test_plan_gives_a_table_a_picture_and_json(folder, capsys, failed):
     main(["plan", "--n", "1000", "--d", "20", "--epsilon", "1,3"])
     told = " ".join(capsys.readouterr().out.split())
     assert "effects on the mean response" in told
+    assert "effects are in units of the response's noise, per standard deviation of a feature" in told
     assert "No intervals: effects on a mean cannot be had from 1,000 records at epsilon 1" in told
     main(["plan", "--n", "1000", "--d", "20", "--epsilon", "1,3", "--estimand", "typical"])
     assert "No intervals" not in capsys.readouterr().out

@@ -84,7 +84,7 @@ def test_json_and_a_ledger_that_is_charged_once(folder, capsys):
         ([*OPTIONS, "--sparsity", "3", "--sparsity", "3", "--out", "m.json"], "a choice needs two or more", 2),
         ([*OPTIONS, "--sparsity", "0", "--sparsity", "3", "--out", "m.json"], "sparsity", 1),
         ([*OPTIONS, "--sparsity", "few", "--out", "m.json"], "'few' is neither a whole number nor 'auto'", 2),
-        (["--epsilon", "1", "--out", "m.json"], "Missing option '--target'", 2),
+        (["--epsilon", "1", "--out", "m.json"], "Missing option '--target', or '--formula'", 2),
         ([*OPTIONS, "--out", "people.csv"], "cannot write", 1),
     ],
 )

@@ -22,6 +22,7 @@ from dpsparse.audit.harness.fits import HeldOutPursuit, at_size
 from dpsparse.audit.harness.many_rows import ids_of, rows_of
 from dpsparse.audit.harness.neighbors import partners_of_person, training_rows
 from dpsparse.audit.harness.tape import recorded
+from dpsparse.io.bounds import Bounds
 from dpsparse.model.json_file import load_model, save_model
 from dpsparse.privacy.ledger.ledger import PrivacyLedger
 from dpsparse.privacy.noise import NotPrivateWarning
@@ -310,10 +311,24 @@ def test_records_per_person_warns_where_a_column_is_called_as_ids_are(raw):
 
     with pytest.warns(UserWarning, match="16 times the rho; if the column 'patient_id' says whose row it is"):
         fit(PrivateSparseRegressor(records_per_person=4), frame)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("error", message="records_per_person")
+    fit(PrivateSparseRegressor(records_per_person=4), frame.rename(columns={"patient_id": "visits"}))
+
+
+@pytest.mark.parametrize("raw", [False, True])
+def test_a_fit_by_row_warns_where_a_feature_is_called_as_ids_are(raw):
+    X, y, person = panel()
+    frame = pd.DataFrame(X, columns=list("abcdef")).assign(patient_id=person, y=y)
+
+    def fit(estimator, frame, **known):
+        return estimator.fit(read_table(frame, "y", **known)) if raw else estimator.fit(frame.drop(columns="y"), y)
+
+    with pytest.warns(UserWarning, match="for a row: if the column 'patient_id' says whose row it is, name it as"):
         fit(PrivateSparseRegressor(), frame)
-        fit(PrivateSparseRegressor(records_per_person=4), frame.rename(columns={"patient_id": "visits"}))
+    # A student may be a person, or say whether somebody is one.
+    fit(PrivateSparseRegressor(), frame.rename(columns={"patient_id": "student"}))
+    if raw:
+        fit(PrivateSparseRegressor(), frame, person="patient_id")
+        fit(PrivateSparseRegressor(), frame, bounds=Bounds(drop=("patient_id",)))
 
 
 @pytest.mark.parametrize("how", ["array", "name", "raw", "text"])

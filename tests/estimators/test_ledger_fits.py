@@ -18,6 +18,7 @@ from dpsparse import (
     PrivacyLedger,
     PrivateSparseRegressor,
 )
+from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.estimators._spending import _largest_epsilon
 from dpsparse.privacy.guarantee import Guarantee
@@ -58,6 +59,16 @@ def test_a_delta_above_the_grants_is_told_what_to_give(ledger):
     model = PrivateSparseRegressor(epsilon=1.0, delta=1e-4, sparsity=2, ledger=ledger, dataset="trial-7")
     with pytest.raises(BudgetExceeded, match=r"more would fit with delta=1e-06, the grant's: give that$"):
         model.fit(X, Y)
+
+
+def test_without_a_delta_a_fit_takes_the_grants_if_it_is_smaller(ledger):
+    model = PrivateSparseRegressor(epsilon=0.7, sparsity=2, ledger=ledger, dataset="trial-7", **STANDARDIZED)
+    assert model.fit(X, Y).privacy_.guarantee.delta == 1e-6
+    # At a larger delta it would count as more.
+    assert ledger.balance("trial-7").epsilon_spent <= 0.7 + 1e-9
+    ledger.grant("trial-8", epsilon=1, delta=1e-2)
+    model.set_params(dataset="trial-8")
+    assert model.fit(X, Y).privacy_.guarantee.delta == 1_000**-1.1
 
 
 @pytest.mark.slow
@@ -149,7 +160,7 @@ def test_a_refund_that_fails_is_told_beside_the_mistake(ledger, monkeypatch):
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_parameters_that_do_not_go_together(estimator, ledger, tmp_path, units_of):
-    with pytest.raises(ValueError, match="ledger and dataset go together"):
+    with pytest.raises(ValueError, match=r"ledger and dataset go together: give both, .*\(--ledger\).*\(--dataset\)"):
         estimator(**PUBLIC, **units_of(estimator), ledger=ledger).fit(X, Y)
     with pytest.raises(ValueError, match="ledger and dataset go together"):
         estimator(**PUBLIC, **units_of(estimator), dataset="trial-7").fit(X, Y)

@@ -4,10 +4,11 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
-from dpsparse import PrivateSparseRegressor, load_model, save_model
+from dpsparse import PrivateSparseRegressor, load_model, read_table, save_model
 from dpsparse.report.fit_page import fit_page
 
 WRONG = "'0', whose released centre or scale is clearly wrong (public numbers, more records or a larger epsilon"
@@ -93,3 +94,14 @@ def test_both_causes_make_one_sentence(astray):
     assert sentence in words(model.summary())
     # Where nothing was learned, units are noise, and say nothing of the features.
     assert "Left out" not in replace(model, response_scale_known=False).summary()
+
+
+def test_a_category_that_its_unit_shows_has_an_interval():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.normal(50, 15, 2_500), "arm": rng.choice(["a", "b"], 2_500)})
+    frame["cost"] = 10 * frame.age + 300 * (frame.arm == "b") + 100 * rng.standard_t(3, 2_500)
+    for seed in (0, 1):
+        model = PrivateSparseRegressor(sparsity=2, epsilon=1.0, random_state=seed).fit(read_table(frame, "cost"))
+        (arm,) = (each for each in model.released_.effects if each.feature.startswith("arm="))
+        assert arm.interval is not None
+        assert abs(arm.estimate) == pytest.approx(300, rel=0.3)

@@ -16,8 +16,13 @@ from dpsparse.algorithms.evaluation_sums import sums_of
 from dpsparse.algorithms.losses import Huber
 from dpsparse.algorithms.pursuit.grids import Tally, center_window
 from dpsparse.data.as_table import as_table
-from dpsparse.engine import queries, scores
+from dpsparse.data.within_person import deviations
+from dpsparse.engine import queries, scores, two_part_sums
+from dpsparse.engine.cpu.dense_rows import DenseRows
+from dpsparse.engine.cpu.people_rows import PeopleRows
 from dpsparse.engine.errors import Errors
+from dpsparse.engine.links import IDENTITY, LOGIT, Link, Log
+from dpsparse.engine.people import People
 from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer
 from dpsparse.engine.regrets import absolute_errors, regret_sums
 from dpsparse.engine.vector_sums import GRAM_LEVELS, VECTOR_LEVELS
@@ -58,6 +63,7 @@ class Statistic:
     of: Callable
     declared: Callable
     order: float = np.inf
+    of_people: bool = True  # Whether it is a query of a session, which people with several rows have too.
 
 
 @dataclass(frozen=True)
@@ -78,6 +84,8 @@ class View:
         """The rows of an engine."""
         return as_table(STORAGES[self.storage](self.table[:, 1:])).rows(self.table[:, 0].copy())
 
+    link = IDENTITY
+
     @property
     def rows(self):
         """The same, or the differences of pairs of them."""
@@ -85,7 +93,7 @@ class View:
 
     def session(self):
         """A session in which all features are selected."""
-        session = self.rows.session((self.quantizer,), check_finite=False)
+        session = self.rows.session((self.quantizer,), check_finite=False, link=self.link)
         for feature in FEATURES:
             session.add(feature)
         return session
@@ -102,6 +110,25 @@ class View:
         """Errors of a model and of a constant."""
         predictions = np.nan_to_num(self.table[:, 1], nan=0.0, posinf=1e9, neginf=-1e9)
         return Errors.of(self.table[:, 0], predictions, self.public.center)
+
+
+@dataclass(frozen=True)
+class PeopleView(View):
+    """A table of people with several rows: the rows, differences of pairs, and deviations from a person's means."""
+
+    ids: tuple = ()
+    pairs: str = ""  # "people" or "own"
+    within: bool = False
+    link: Link = IDENTITY
+
+    @property
+    def rows(self):
+        """The rows of people, or differences of them."""
+        rows = DenseRows(np.ascontiguousarray(self.table[:, 1:]), self.table[:, 0].copy())
+        people = People.of(np.array(self.ids))
+        rows = PeopleRows(deviations(rows, people, fill=self.storage == "filled") if self.within else rows, people)
+        differences = {"people": rows.differences, "own": rows.own_differences}.get(self.pairs, lambda: rows)()
+        return differences if differences.n_records else rows
 
 
 def _equation(view):
@@ -178,6 +205,12 @@ def _candidates(view):
     return regret_sums(absolute_errors(view.rows, coefs, [0.0, public.center, 0.0]), public.bound)
 
 
+def _lines(view):
+    public, effects = view.public, tuple(view.public.effects)
+    range_of_amounts = -public.bound, 5 * public.bound
+    return two_part_sums.Lines(public.center, effects, 3 * public.center, effects[::-1], *range_of_amounts, effects)
+
+
 def _feature_counts(view):
     return view.records.feature_counts(np.append(view.public.grid, np.inf))
 
@@ -206,6 +239,7 @@ STATISTICS = {
     "sums of a loss": Statistic(
         lambda v: queries.loss_sums(v.rows, v.quantizer, Huber(v.public.bound), v.public.effects, FEATURES, True),
         _clipped,
+        of_people=False,
     ),
     "counts of residuals": Statistic(lambda v: _residual_count(v)(v.public.grid), sensitivity.count),
     "counts of sizes": Statistic(lambda v: _residual_count(v, sizes=True)(v.public.grid), sensitivity.count),
@@ -213,7 +247,7 @@ STATISTICS = {
     "counts of slopes": Statistic(
         lambda v: v.ask(queries.slope_counts, v.public.effects, 1, v.public.grid), sensitivity.count
     ),
-    "counts of features": Statistic(_feature_counts, sensitivity.count),
+    "counts of features": Statistic(_feature_counts, sensitivity.count, of_people=False),
     "a located median": Statistic(
         lambda v: Tally.of(_residual_count(v), v.public.grid, center_window(v.public.grid, v.public.bound)).located(),
         sensitivity.located_utility,
@@ -229,7 +263,7 @@ STATISTICS = {
     "a quantile of counts": Statistic(
         lambda v: -np.abs(_residual_count(v)(v.public.grid) - len(v.table) // 2), sensitivity.quantile_utility
     ),
-    "splits": Statistic(_splits, sensitivity.split_utility),
+    "splits": Statistic(_splits, sensitivity.split_utility, of_people=False),
     "a spread": Statistic(lambda v: v.ask(queries.spread_sums, 0, v.public.bound, 6.0), _vector, 2),
     "a mean": Statistic(lambda v: v.ask(queries.mean_sums, 1, v.public.center, v.public.bound, 2.5), _vector, 2),
     "a gain": Statistic(
@@ -260,7 +294,8 @@ STATISTICS = {
     "a Jacobian": Statistic(lambda v: v.ask(queries.jacobian_sums, *_equation(v)), _gram(2), 2),
     "a score variance": Statistic(lambda v: v.ask(queries.variance_sums, *_equation(v)), _gram(2), 2),
     "norms of scores": _norms("score"),
-    "norms of rows": _norms("slope"),
+    "norms of slopes": _norms("slope"),
+    "norms of rows": _norms("row"),
     "a mean score": Statistic(_mean_score, _vector, 2),
     "a mean score of which long rows weigh less": Statistic(lambda v: _mean_score(v, weighted=True), _vector, 2),
     "a mean score that rises": Statistic(lambda v: _mean_score(v, rise=2.0), _vector, 2),
@@ -272,17 +307,41 @@ STATISTICS = {
     "second moments of scores": _moments("score", 2),
     "second moments of rows": _moments("slope", 2),
     "a second moment of one column": _moments("slope", 1),
-    "regrets": Statistic(_candidates, lambda adjacency: sensitivity.regret(WEIGHT_LEVELS, adjacency)),
-    "responses of an evaluation": Statistic(lambda v: v.errors().count(), _sum_of("responses"), 2),
-    "errors of an evaluation": Statistic(lambda v: v.errors().error_sums(v.public.bound), _sum_of("errors"), 2),
-    "improvements": Statistic(lambda v: v.errors().improvement_sums(v.public.bound), _sum_of("improvement"), 2),
-    "squares of errors": Statistic(
-        lambda v: v.errors().square_sums(v.public.bound, v.public.clip), _sum_of("squares"), 2
+    "clipped responses": Statistic(
+        lambda v: v.ask(queries.response_sums, v.public.bound, v.public.bound / 2, 1 + v.public.level), _vector, 2
     ),
-    "errors cut": Statistic(lambda v: v.errors().cut_counts(v.public.bound, v.public.clip), _sum_of("shares cut"), 2),
+    "amounts": Statistic(
+        lambda v: np.diff(v.ask(two_part_sums.amount_counts, np.append(v.public.grid, np.inf)), prepend=0),
+        lambda adjacency: sensitivity.histograms(1, adjacency),
+        2,
+    ),
+    "a mean response in two parts": Statistic(
+        lambda v: v.ask(two_part_sums.amount_sums, v.public.bound, v.public.bound / 2, 1 + v.public.level), _vector, 2
+    ),
+    "five means in two parts": Statistic(
+        lambda v: v.ask(two_part_sums.mean_sums, _lines(v), v.public.clip, v.public.bound), _vector, 2
+    ),
+    "a mean prediction in two parts": Statistic(
+        lambda v: v.ask(two_part_sums.prediction_sums, _lines(v), v.public.bound), _vector, 2
+    ),
+    "regrets": Statistic(_candidates, lambda adjacency: sensitivity.regret(WEIGHT_LEVELS, adjacency), of_people=False),
+    "responses of an evaluation": Statistic(lambda v: v.errors().count(), _sum_of("responses"), 2, of_people=False),
+    "errors of an evaluation": Statistic(
+        lambda v: v.errors().error_sums(v.public.bound), _sum_of("errors"), 2, of_people=False
+    ),
+    "improvements": Statistic(
+        lambda v: v.errors().improvement_sums(v.public.bound), _sum_of("improvement"), 2, of_people=False
+    ),
+    "squares of errors": Statistic(
+        lambda v: v.errors().square_sums(v.public.bound, v.public.clip), _sum_of("squares"), 2, of_people=False
+    ),
+    "errors cut": Statistic(
+        lambda v: v.errors().cut_counts(v.public.bound, v.public.clip), _sum_of("shares cut"), 2, of_people=False
+    ),
     "a quantile of errors": Statistic(
         lambda v: Tally.of(v.errors().size_counts, np.abs(v.public.grid)).balanced(20),
         lambda adjacency: sensitivity.balanced_utility(20, adjacency),
+        of_people=False,
     ),
 }
 
@@ -308,6 +367,30 @@ def neighbors(draw, adjacency):
     second[place] = np.nan if adjacency == "zero-out-one" else draw(_records)
     how = draw(st.sampled_from(sorted(STORAGES))), draw(st.booleans()), draw(_publics)
     return View(first, *how), View(second, *how)
+
+
+@st.composite
+def neighboring_people(draw, adjacency):
+    """The same of people with one to four rows each: all rows of one person are replaced or blank."""
+    ids = [
+        person
+        for person, size in enumerate(draw(st.lists(st.integers(1, 4), min_size=1, max_size=4)))
+        for _ in range(size)
+    ]
+    ids = draw(st.permutations(ids))
+    first = np.array(draw(st.lists(_records, min_size=len(ids), max_size=len(ids))))
+    second, mine = first.copy(), np.array(ids) == draw(st.sampled_from(ids))
+    size = int(mine.sum())
+    blank = adjacency == "zero-out-one"
+    second[mine] = np.nan if blank else draw(st.lists(_records, min_size=size, max_size=size))
+    storage, pairs, within = (
+        draw(st.sampled_from(["C", "filled"])),
+        draw(st.sampled_from(["", "people", "own"])),
+        draw(st.booleans()),
+    )
+    link = IDENTITY if pairs else draw(st.sampled_from([IDENTITY, LOGIT, Log()]))
+    how = storage, False, draw(_publics), tuple(ids), pairs, within, link
+    return PeopleView(first, *how), PeopleView(second, *how)
 
 
 @np.errstate(all="ignore")

@@ -25,20 +25,20 @@ from dpsparse.privacy.protection import ADJACENCIES
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from neighbor_search import STATISTICS, movement, neighbors
+from neighbor_search import STATISTICS, movement, neighboring_people, neighbors
 
 SECONDS = float(os.environ.get("DPSPARSE_FUZZ_SECONDS", 60))
 ROUNDING = 1e-12
 PLAIN = {"deadline": None, "database": None, "suppress_health_check": list(HealthCheck)}
 
 
-def search(name, adjacency, examples, seed=0):
+def search(name, adjacency, examples, seed=0, drawn=neighbors):
     """The largest movement found; it fails, with the pair, where one exceeds what is declared."""
     largest = [0.0]
 
     @hypothesis.seed(seed)
     @settings(max_examples=examples, print_blob=False, **PLAIN)
-    @given(neighbors(adjacency))
+    @given(drawn(adjacency))
     def searched(pair):
         moved = movement(STATISTICS[name], pair, adjacency)
         target(moved)
@@ -59,6 +59,16 @@ def test_no_neighbor_moves_a_statistic_beyond_its_sensitivity(name):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name, each in STATISTICS.items() if each.of_people])
+def test_nor_do_all_rows_of_a_person(name):
+    """Rows, differences of pairs of people and of a person's own rows, and deviations from the person's means."""
+    rounds = (
+        max(search(name, adjacency, 40, seed, neighboring_people) for adjacency in ADJACENCIES) for seed in range(12)
+    )
+    assert any(reached > 0.3 for reached in rounds)
+
+
+@pytest.mark.slow
 @pytest.mark.long
 def test_a_long_search_finds_no_neighbor_either(record_property):
     until, reached = time.monotonic() + SECONDS / 2, Counter()
@@ -66,7 +76,8 @@ def test_a_long_search_finds_no_neighbor_either(record_property):
     for seed, name in ((seed, name) for seed in itertools.count() for name in STATISTICS):
         if time.monotonic() > until:
             break
-        found = max(search(name, adjacency, 300, seed) for adjacency in ADJACENCIES)
+        kinds = (neighbors, neighboring_people) if STATISTICS[name].of_people else (neighbors,)
+        found = max(search(name, adjacency, 300, seed, drawn) for adjacency in ADJACENCIES for drawn in kinds)
         reached[name] = max(reached[name], found)
     closest = f"from {min(reached.values()):.3f} to {max(reached.values()):.6f} of what is declared"
     record_property("counted", f"{seed} rounds over {len(reached)} statistics: they move by {closest}")

@@ -212,16 +212,25 @@ def test_a_step_that_leads_further_than_expected_has_not_settled():
     assert not step.since(np.array([1.0, 1.0]), errors).settled
 
 
-def test_a_long_step_has_settled_where_what_it_leaves_is_within_an_error():
+def test_what_a_step_leaves_is_a_bias_along_it():
     whitening = Whitening(np.eye(2), np.eye(2), np.eye(2), 0.01, 0.0)
-    far = OneStep(np.array([1.0, 2.0]), np.diag([0.04, 0.04]), np.zeros(2), tau=100.0, settled=False)
-    near, start = replace(far, tau=1.0), np.zeros(2)
-    settled = far.bent(start, whitening)
-    assert settled.settled
-    assert np.all((settled.bias > 0) & (settled.bias < 0.1))
-    assert near.bent(start, whitening) == near
-    assert far.bent(start, replace(whitening, cubed=30.0)) == far
-    assert replace(far, settled=True).bent(start, whitening).bias is far.bias
+    far = OneStep(np.array([1.0, 2.0]), np.diag([0.04, 0.04]), np.zeros(2), tau=100.0)
+    start, none = np.zeros(2), np.zeros((2, 2))
+    still, moving = (far.clipped_anew(start, none, whitening, drift) for drift in (0.0, -0.1))
+    assert 0 < still.bias[0] < moving.bias[0] < 1.0
+    np.testing.assert_allclose(moving.bias[1] / moving.bias[0], 2.0)
+    assert np.all(far.clipped_anew(start, none, replace(whitening, cubed=30.0), 0.0).bias > still.bias)
+
+
+def test_a_step_that_is_as_long_as_its_noise_and_that_of_its_start_leaves_nothing():
+    whitening = Whitening(np.eye(2), np.eye(2), np.eye(2), 0.01, 0.0)
+    step = OneStep(np.array([1.0, 2.0]), np.diag([0.5, 0.5]), np.zeros(2), tau=1.0)
+    start, before = np.zeros(2), np.diag([2.0, 2.0])
+    assert np.all(step.clipped_anew(start, np.zeros((2, 2)), whitening, 0.1).bias > 1.0)
+    np.testing.assert_array_equal(step.clipped_anew(start, before, whitening, 0.1).bias, 0.0)
+    # Sampling is no noise of a step: the records are those of the reference.
+    sampled = replace(step, sampling=np.diag([0.5, 0.5]))
+    assert np.all(sampled.clipped_anew(start, before, whitening, 0.1).bias > 0.0)
 
 
 def test_a_large_bias_counts_beyond_some_errors():

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -86,6 +87,12 @@ def test_a_second_offset_makes_up_for_what_is_predicted_then():
     assert abs(LEVEL.set_by(LEVEL.mean + 2, 1e6).second_offset) < 1e-4
     nothing = replace(LEVEL, clipped_mean=0.0, mean_noise=0.0, prediction=0.0, prediction_noise=0.0)
     assert nothing.set_by(0.0, 0.0).second_offset == 0
+
+
+def test_a_column_keeps_its_name_at_the_beginning_of_a_sentence(fitted):
+    page = fit_page(replace(fitted[0].released_, target="drugcost"))
+    assert re.search(r"About \d+ % of the records have drugcost above 0, and its mean over all of them is about", page)
+    assert "Drugcost" not in page
 
 
 @pytest.mark.filterwarnings("ignore:epsilon=")

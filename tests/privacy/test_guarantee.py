@@ -12,6 +12,11 @@ def test_the_default_delta_is_below_one_over_n():
     assert default_delta(2) < 1 / 2
 
 
+def test_the_default_delta_is_never_above_a_grants():
+    assert default_delta(10_000, granted=1e-6) == 1e-6
+    assert default_delta(10_000, granted=1e-3) == 10_000.0**-1.1
+
+
 @pytest.mark.parametrize(
     ("bad", "name"),
     [

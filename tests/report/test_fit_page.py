@@ -64,10 +64,10 @@ def test_the_page_has_everything(model):
         "The model does not say when it was fitted",
         "Residuals are clipped at 3,000, in units of cost",
         "Predictions are clipped to [0, 60,000], a released range of cost.",
-        "smoker: a one-unit increase is associated with 9,000 more of cost "
-        "(between 8,608 and 9,392 more, with 95 % confidence; p < 1e-16)",
-        "age: a one-unit increase is associated with 100 less of cost "
-        "(between 92.16 and 107.8 less, with 95 % confidence; p < 1e-16)",
+        "smoker: a one-unit increase is associated with 9,000 higher cost "
+        "(between 8,608 and 9,392 higher, with 95 % confidence; p < 1e-16)",
+        "age: a one-unit increase is associated with 100 lower cost "
+        "(between 92.16 and 107.8 lower, with 95 % confidence; p < 1e-16)",
         "These are not significant: a feature with <b>markup</b> & a name",
         "noise floor, ±250",
         f"a record paid {record.rho:.4g} in all",
@@ -89,7 +89,8 @@ def test_shares_of_the_kinds_add_up_to_the_whole(model):
 
 def test_the_curve_is_that_of_plan_with_this_fit_marked(model):
     text = words(fit_page(model))
-    forecast = plan(1_000, 5, 4, 1.0)
+    # A model that names no estimand has effects on the typical response.
+    forecast = plan(1_000, 5, 4, 1.0, estimand="typical")
     assert f"1 (this fit) {forecast.expected_error:.3g} {forecast.smallest_effect:.3g}" in text
     assert "Selected: the effect that is selected in 4 fits of 5. Detectable: the minimum detectable effect" in text
     assert "this fit: 1" in text
@@ -267,7 +268,7 @@ def of_cells(model):
 
 def test_effects_say_what_a_step_is(of_cells):
     text = words(fit_page(of_cells))
-    more = "is associated with 2 more of cost (between 1.804 and 2.196 more, with 95 % confidence; p < 1e-16)."
+    more = "is associated with 2 higher cost (between 1.804 and 2.196 higher, with 95 % confidence; p < 1e-16)."
     for step in (
         "region=east: compared with the baseline 'north' and categories not selected, it",
         "sector=private: compared with the baseline and categories not selected, it",
@@ -284,6 +285,13 @@ def test_effects_say_what_a_step_is(of_cells):
         text = words(fit_page(replace(of_cells, effects=gap)))
         what = "is 1 where the cell is missing: its effect is the difference from"
         assert f"A feature such as '{column} (gap)' {what} {against}." in text
+
+
+def test_a_summary_says_what_the_numbers_of_dates_are(of_cells):
+    told = "Dates: 'joined' is the number of days since 1970-01-01: its effect is that of a day later."
+    assert told in " ".join(of_cells.summary().split())
+    undated = tuple(each for each in of_cells.effects if each.feature != "joined")
+    assert "Dates" not in replace(of_cells, effects=undated).summary()
 
 
 def test_a_summary_says_what_0_and_1_effects_compare(of_cells):
@@ -330,7 +338,7 @@ def test_one_paragraph_is_fit_to_publish(model, of_cells):
     text, record = publishable(model), model.privacy
     assert text.count("95 % confidence; p ") == 2
     assert (
-        "smoker: a one-unit increase is associated with 9,000 more of cost (between 8,608 and 9,392 more, with 95 %"
+        "smoker: a one-unit increase is associated with 9,000 higher cost (between 8,608 and 9,392 higher, with 95 %"
         in text
     )
     assert "in 1,000 records" in text
@@ -414,7 +422,8 @@ def test_the_summary_tells_how_well_it_predicts(model, low, high, verdict):
     assert "The features explain about 25 % of the spread of cost" in text
     assert (
         "On 200 records that were held out, predictions are off by 150 on average, and the constant 70 by 210; errors "
-        f"count up to 900. {verdict} R² against the constant is 0.4 (between 0.3 and 0.5, with 95 % confidence)."
+        f"count up to 900. {verdict} With errors up to 900, R² against the constant is 0.4 (between 0.3 and 0.5, with "
+        "95 % confidence); with errors in full it may be far lower."
     ) in text
     assert "R², errors up to 900 0.4 [0.3, 0.5] 5.0%" in text
     assert "min(|error|, 900), model 150 [140, 160] 2.0%" in text

@@ -204,9 +204,16 @@ def _warning(here: "Plan", d: int) -> str | None:
 
 def page_words(note: str) -> str:
     """A note of an estimator, with what to do on the page in the place of what to write in Python."""
+    from dpsparse.estimators._private import HOW_TO_NAME_PEOPLE
     from dpsparse.estimators.sparse_regressor import HOW_TO_GIVE_UNITS
 
-    return note.replace(HOW_TO_GIVE_UNITS, "type in step 2 what is publicly known of the columns")
+    in_step_2 = {
+        HOW_TO_GIVE_UNITS: "type in step 2 what is publicly known of the columns",
+        HOW_TO_NAME_PEOPLE: "name it in step 2, or leave it out there where nobody has another row",
+    }
+    for advice, there in in_step_2.items():
+        note = note.replace(advice, there)
+    return note
 
 
 def _count(needed: float) -> str | None:

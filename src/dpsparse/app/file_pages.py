@@ -136,6 +136,8 @@ def forget_upload(request: Request, form: FormData) -> RedirectResponse:
 
 def columns_page(request: Request, error: str | None = None, form: FormData | None = None) -> HTMLResponse:
     """Step 2: the response and the features."""
+    from dpsparse.io.cells.person_columns import is_called_as_ids
+
     work = request.app.state.work
     require(work)
     facts, settings = work.facts, work.draft.settings
@@ -147,7 +149,8 @@ def columns_page(request: Request, error: str | None = None, form: FormData | No
         response, person = typed_response(form), str(form.get("person", ""))
         pattern = {key: str(form.get(f"pattern_{key}" if key != "pattern" else key, "")) for key in pattern}
     content: dict[str, Any] = {"rows": rows, "target": target, "response": response, "pattern": pattern, "known": KNOWN}
-    content |= {"declares": declares(facts), "types": facts.types}
+    ids = None if person else next(filter(is_called_as_ids, facts.names), None)
+    content |= {"declares": declares(facts), "types": facts.types, "ids": ids}
     return page(request, "columns", step="columns", error=error, person=person, **content)
 
 

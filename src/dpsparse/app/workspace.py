@@ -172,8 +172,8 @@ class Workspace:
             return None
         from dpsparse.privacy.guarantee import default_delta
 
-        usual, balance = default_delta(max(2, facts.n_people)), self.balance()
-        return usual if balance is None else min(usual, balance["delta"])
+        balance = self.balance()
+        return default_delta(max(2, facts.n_people), None if balance is None else balance["delta"])
 
     @property
     def confirmation(self) -> str:

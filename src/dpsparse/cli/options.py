@@ -21,7 +21,11 @@ DROP = click.option(
     multiple=True,
     help="A column to leave out, such as an identifier; * stands for any text. Repeat it for several.",
 )
-DELTA = click.option("--delta", type=float, help="The guarantee's failure probability; n**-1.1 by default.")
+DELTA = click.option(
+    "--delta",
+    type=float,
+    help="The guarantee's failure probability; n**-1.1 by default, or a ledger's if that is smaller.",
+)
 RECORDS_PER_PERSON = click.option(
     "--records-per-person",
     type=int,

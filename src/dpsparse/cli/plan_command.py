@@ -182,10 +182,10 @@ def _show(heading: str, plans: "Sequence[Plan]", epsilons: Sequence[float]) -> N
     ratio = () if first.ratio is None else (first.ratio,)
     headings = ("epsilon", "l2 error", "selected", *ratio, "detectable", "interval width", "n for half the error")
     output.print_table(headings, map(_cells, _rows(plans, epsilons)))
-    unit = "the response's noise" if first.ratio is None else first.unit
+    unit = "in units of the response's noise," if first.ratio is None else first.unit
     output.say(
         "Units",
-        f"{unit} per scaled feature. {SELECTED} {DETECTABLE} "
+        f"errors and effects are {unit} per standard deviation of a feature. {SELECTED} {DETECTABLE} "
         "Interval width: of a 95 % interval; - where there is none.",
     )
     # At the largest epsilon without intervals: those below need more still.

@@ -51,13 +51,13 @@ def opened_ledger(ledger: "str | PrivacyLedger | None") -> "OwnLedger | None":
     return OwnLedger(ledger)
 
 
-def require_target(data: str, target: str | None) -> None:
-    """Refuse a table without a target; a store knows its own."""
+def require_target(data: str, target: str | None, hint: str = "'--target'") -> None:
+    """Refuse a table without a target; a store knows its own. `hint` names the options that say it."""
     from dpsparse.io.store.manifest import is_store
     from dpsparse.schema import existing_path
 
     if target is None and not is_store(existing_path(data)):
-        raise click.MissingParameter(param_hint="'--target'", param_type="option")
+        raise click.MissingParameter(param_hint=hint, param_type="option")
 
 
 def asked_fit(data: str, target: str | None, epsilon: float, shared: dict[str, Any], **own: Any) -> "FileFit":
@@ -66,7 +66,7 @@ def asked_fit(data: str, target: str | None, epsilon: float, shared: dict[str, A
     from dpsparse.privacy.guarantee import check_epsilon
 
     if shared["formula"] is None:
-        require_target(data, target)
+        require_target(data, target, "'--target', or '--formula'")
     # Before `--out` is asked for.
     check_epsilon(epsilon)
     return FileFit(data, target, epsilon, **{**shared, "ledger": opened_ledger(shared["ledger"]), **own})

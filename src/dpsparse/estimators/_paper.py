@@ -26,7 +26,8 @@ _COMMON = """
     epsilon : float, default=1.0
         The guarantee to each person; smaller is more private.
     delta : float or None, default=None
-        The guarantee's failure probability; None for n**-1.1, the paper's.
+        The guarantee's failure probability; None for n**-1.1, the paper's, or the ledger's if that is
+        smaller.
 {extra}
     step : {step_type}, default=None
         {step_text}

@@ -21,9 +21,9 @@ from dpsparse.data.as_table import as_table
 from dpsparse.data.validation import check_count
 from dpsparse.engine.protocols import Table
 from dpsparse.engine.refusals import OTHER_SHAPE
-from dpsparse.estimators._spending import CommitmentFor, reserved
+from dpsparse.estimators._spending import CommitmentFor, granted_delta, reserved
 from dpsparse.estimators._steps_before import refuse_learning_around
-from dpsparse.io.cells.person_columns import is_called_so
+from dpsparse.io.cells.person_columns import is_called_as_ids, is_called_so
 from dpsparse.model.context import fit_context
 from dpsparse.model.effect import Effect
 from dpsparse.model.numeric_columns import NumericColumns
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from dpsparse.estimators._types import LedgerLocation
 
 MIN_ROWS = 2
+# What to do about a column of ids, in Python and on the command line.
+HOW_TO_NAME_PEOPLE = "name it as person (--person), or leave it out (--drop) where nobody has another row"
 _OF_THE_INPUT = ("n_features_in_", "feature_names_in_")
 
 
@@ -80,7 +82,10 @@ class PrivateEstimator(ModelFrames, BaseEstimator):  # type: ignore[misc]  # sci
         check_adjacency(self.adjacency)
         check_count("records_per_person", self.records_per_person, remedy="it is the most rows one person has")
         if (self.ledger is None) != (self.dataset is None):
-            raise ValueError("ledger and dataset go together: the ledger's place, and the name granted a budget there")
+            raise ValueError(
+                "ledger and dataset go together: give both, where the budget is kept (--ledger) and the name under "
+                "which it was granted there (--dataset)"
+            )
         if self.ledger is not None and self.random_state is not None:
             raise ValueError("ledger with random_state: a seeded fit is not private and spends nothing; leave one out")
 
@@ -159,15 +164,25 @@ class PrivateEstimator(ModelFrames, BaseEstimator):  # type: ignore[misc]  # sci
         """The meter of one fit; warns where a seed voids its guarantee. `rows` where a record is a person's rows."""
         if self._shared_meter is not None:
             return self._shared_meter
-        delta = default_delta(n_records) if self.delta is None else float(self.delta)
+        if self.delta is None:
+            delta = default_delta(n_records, granted_delta(self.ledger, self.dataset))
+        else:
+            delta = float(self.delta)
         guarantee = Guarantee(float(self.epsilon), delta, self.adjacency, int(self.records_per_person), rows)
         return Meter(guarantee, n_records, self._noise_source())
 
-    def _warn_if_weak(self, meter: Meter, names: Iterable[str] | None = None, fitted_by_person: bool = False) -> None:
+    def _warn_if_weak(
+        self,
+        meter: Meter,
+        names: Iterable[str] | None = None,
+        fitted_by_person: bool = False,
+        features: Iterable[str] | None = None,
+    ) -> None:
         """Warn, from public numbers and the names of all columns, where a guarantee is weak or dearer than it must be.
 
         Ids cost a person nothing, `records_per_person` its square. Nothing but what columns are called is looked at.
-        `fitted_by_person` says that the model to evaluate was fitted by person.
+        `features` are the names of those that are features. `fitted_by_person` says that the model to evaluate was
+        fitted by person.
         """
         if fitted_by_person and meter.guarantee.rows is None and self.records_per_person == 1:
             warnings.warn(
@@ -177,6 +192,13 @@ class PrivateEstimator(ModelFrames, BaseEstimator):  # type: ignore[misc]  # sci
                 stacklevel=3,
             )
         named = next(filter(is_called_so, names if names is not None else ()), None)
+        ids = next(filter(is_called_as_ids, features if features is not None else ()), None)
+        if self.records_per_person == 1 and meter.guarantee.rows is None and ids is not None:
+            warnings.warn(
+                f"the guarantee is for a row: if the column {quoted(ids)} says whose row it is, {HOW_TO_NAME_PEOPLE}",
+                UserWarning,
+                stacklevel=3,
+            )
         if self.records_per_person > 1 and named is not None:
             warnings.warn(
                 f"records_per_person={self.records_per_person} costs {self.records_per_person**2} times the rho; if "

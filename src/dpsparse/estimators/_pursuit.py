@@ -180,7 +180,7 @@ class PursuitEstimator(PrivateEstimator):
             asked = getattr(self, self._sparsity_parameter)
             if asked is not None:
                 cap_sparsity(asked, self._n_candidates(d), self._sparsity_parameter)
-            self._warn_if_weak(meter, table.names)
+            self._warn_if_weak(meter, table.names, features=table.names)
             facts = schedule(meter.guarantee).facts
             if facts.width:
                 # Of several fits in common units the first one says that no feature is looked for.

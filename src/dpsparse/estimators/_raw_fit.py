@@ -141,7 +141,7 @@ def committed(
         raise FileError(f"the table holds {n} {'records' if data.people is None else 'people'}; a fit needs {MIN_ROWS}")
     meter, planned = estimator._open_meter(n, data.n_rows), cache(plan_for)
     with estimator._reserved(meter, lambda guarantee: planned(guarantee).commitment):
-        estimator._warn_if_weak(meter, data.table.names)
+        estimator._warn_if_weak(meter, data.table.names, features=data.columns)
         estimator._warn_if_hopeless(n, n_expected(data), meter, data.units_known() == "all")
     return meter, planned(meter.guarantee)
 

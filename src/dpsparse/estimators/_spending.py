@@ -16,6 +16,7 @@ from dpsparse.privacy.guarantee import Guarantee
 
 if TYPE_CHECKING:
     from dpsparse.estimators._types import LedgerLocation
+    from dpsparse.privacy.ledger.ledger import PrivacyLedger
 
 
 CommitmentFor = Callable[[Guarantee], Commitment]
@@ -31,11 +32,8 @@ def reserved(
     guarantee, `about` are public facts for the ledger's history.
     """
     from dpsparse.privacy.ledger.events import LedgerError
-    from dpsparse.privacy.ledger.ledger import PrivacyLedger
 
-    # A ledger as it was given: a caller's own may watch what becomes of its reservations.
-    assert ledger is not None  # a fit without one reserves nothing
-    ledger = ledger if isinstance(ledger, PrivacyLedger) else PrivacyLedger(ledger)
+    ledger = _opened(ledger)
     guarantee, commitment = meter.guarantee, meter.commitment
     assert commitment is not None  # the fit has committed
     try:
@@ -59,6 +57,19 @@ def reserved(
         except LedgerError as trouble:
             error.add_note(f"The reservation could not be refunded and stays spent: {trouble}")
         raise
+
+
+def granted_delta(ledger: "LedgerLocation", dataset: str | None) -> float | None:
+    """The delta at which a ledger adds up the fits on a dataset; None without a ledger."""
+    return None if ledger is None or dataset is None else _opened(ledger).balance(dataset).grant.delta
+
+
+def _opened(ledger: "LedgerLocation") -> "PrivacyLedger":
+    """A ledger as it was given: a caller's own may watch what becomes of its reservations."""
+    from dpsparse.privacy.ledger.ledger import PrivacyLedger
+
+    assert ledger is not None  # a fit without one reserves nothing
+    return ledger if isinstance(ledger, PrivacyLedger) else PrivacyLedger(ledger)
 
 
 def _largest_epsilon(balance: PrivacyFilter, guarantee: Guarantee, commitment_for: CommitmentFor) -> float:

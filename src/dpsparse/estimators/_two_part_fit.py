@@ -80,7 +80,7 @@ def fit_array(estimator: "PrivateSparseTwoPartRegressor", X: Any, y: Any, person
         asked = getattr(estimator, estimator._sparsity_parameter)
         if asked is not None:
             cap_sparsity(asked, estimator._n_candidates(d), estimator._sparsity_parameter)
-        estimator._warn_if_weak(meter, names)
+        estimator._warn_if_weak(meter, names, features=names)
         estimator._warn_if_hopeless(n, d, meter, planned(meter.guarantee).parts[WHETHER].facts.known)
         if estimator._refuses_gaps:
             table.rows(y).require_finite()

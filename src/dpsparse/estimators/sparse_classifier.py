@@ -50,7 +50,7 @@ class PrivateSparseClassifier(ClassifierMixin, PursuitEstimator):  # type: ignor
     epsilon : float, default=1.0
         The guarantee to each person; smaller is more private.
     delta : float or None, default=None
-        The guarantee's failure probability; None for n**-1.1.
+        The guarantee's failure probability; None for n**-1.1, or the ledger's if that is smaller.
     feature_center, feature_scale : float, array-like of shape (n_features,), dict, Series or None, default=None
         Public centres and scales of the features; see `PrivateSparseRegressor`. None: learned within the guarantee.
     fit_intercept : bool, default=True

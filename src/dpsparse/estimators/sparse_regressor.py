@@ -45,7 +45,8 @@ class PrivateSparseRegressor(PursuitEstimator, PrivateLinearRegressor):
         (statsmodels' ``OLS``), or that of most records, as Huber's M-estimator does (``RLM`` with ``HuberT()``). A mean
         needs more records: where they are too few, effects have no intervals, and the result says so.
     epsilon, delta : float, default=1.0, None
-        The guarantee to each person, and its failure probability; smaller is more private. None for n**-1.1.
+        The guarantee to each person, and its failure probability; smaller is more private. None for n**-1.1,
+        or the ledger's delta if that is smaller.
     feature_center, feature_scale : float, array-like of shape (n_features,), dict, Series or None, default=None
         Public centres and scales, near means and standard deviations, by position or name (`scale_from_bounds`). None,
         NaN, or no entry: learned within the guarantee. For features that are publicly standardised pass 0 and 1. The

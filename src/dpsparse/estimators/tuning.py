@@ -249,7 +249,7 @@ def _tune_raw(models: list[PursuitEstimator], data: RawData) -> Tuned:
     )
     planned = lru_cache(partial(plan_for, n=n, schedules=schedules))
     with _reserved(models[0], meter, planned, models):
-        models[0]._warn_if_weak(meter)
+        models[0]._warn_if_weak(meter, data.table.names, features=data.columns)
     plan = planned(meter.guarantee)
     assert plan.table is not None  # a raw table has a schedule of its own
     once = MeterShare(meter, meter.guarantee, n_training, part=TRAINING, name=TABLE_NAME)

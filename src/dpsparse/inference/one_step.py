@@ -5,6 +5,7 @@ their norm is clipped, so that one clip serves all directions; a histogram of no
 bounds the bias. Everything here is computed from releases.
 """
 
+import math
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -247,26 +248,32 @@ class OneStep:
         """The same, with a bias for what a straight line does not see of the curve of an exponential."""
         return self._with_left(c.EXPONENTIAL_CURVE * self._squared_length(start, whitening), whitening)
 
-    def bent(self, start: NDArray[np.float64], whitening: Whitening) -> "OneStep":
-        """The same, and settled too where what the step leaves is small, as other residuals are clipped after it.
+    def clipped_anew(
+        self, start: NDArray[np.float64], before: NDArray[np.float64], whitening: Whitening, drift: float
+    ) -> "OneStep":
+        """The same, with a bias for what the step leaves, as other residuals are clipped after it, and at another tau.
 
         A step is left with its square in units of tau, in white units: far below its length if the fit is near already,
-        and more where few rows are far longer than others. Within an error it counts as a bias, however many errors
-        long the step is.
+        and more where few rows are far longer than others. And while the scale of residuals moves, by `drift` in its
+        logarithm before this step, effects go on moving with it: in the step's direction. `before` is the covariance of
+        the start's noise, which the step takes back.
         """
-        left = c.CLIPPED_CURVE * whitening.cubed / self.tau * self._squared_length(start, whitening)
-        if self.settled or left > c.MOST_LEFT * np.sqrt(self._variance(whitening) / len(start)):
-            return self
-        return replace(self._with_left(left, whitening), settled=True)
+        noise, whole = self.covariance - self.sampling + before, self._whole_length(start, whitening)
+        length = math.sqrt(max(0.0, whole - self._spread(noise, whitening)))
+        left = c.CLIPPED_CURVE * whitening.cubed * length**2 / self.tau + length * abs(drift) / c.SCALE_DRIFT
+        along = np.abs(self.effects - start) * left / max(math.sqrt(whole), c.NO_VARIANCE)
+        return replace(self, bias=np.hypot(self.bias, along))
 
     def _squared_length(self, start: NDArray[np.float64], whitening: Whitening) -> float:
         """The squared length of the step in white units, without that of its noise."""
-        length = float(np.sum((whitening.root.T @ (self.effects - start)) ** 2))
-        return max(0.0, length - self._variance(whitening))
+        return max(0.0, self._whole_length(start, whitening) - self._spread(self.covariance, whitening))
 
-    def _variance(self, whitening: Whitening) -> float:
+    def _whole_length(self, start: NDArray[np.float64], whitening: Whitening) -> float:
+        return float(np.sum((whitening.root.T @ (self.effects - start)) ** 2))
+
+    def _spread(self, covariance: NDArray[np.float64], whitening: Whitening) -> float:
         straight = whitening.root.T
-        return float(np.trace(straight @ self.covariance @ straight.T))
+        return float(np.trace(straight @ covariance @ straight.T))
 
     def _with_left(self, left: float, whitening: Whitening) -> "OneStep":
         """The same, with a bias of this length in white units, at most along the step."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from dpsparse.algorithms.pursuit.result import HARDLY_VARIES, UNIT_WRONG
 from dpsparse.html import number
 from dpsparse.inference.inference_constants import FAMILY_WISE_LEVEL
+from dpsparse.io.cells.grammar import Kind
 from dpsparse.learning.categories import MANY_VALUES, NONE_COMMON
 from dpsparse.model.doubts import doubtful, in_words
 from dpsparse.model.effect import Verdict
@@ -16,7 +17,7 @@ from dpsparse.model.row_numbers import row_numbers
 from dpsparse.model.two_part_words import level_words
 from dpsparse.model.unnamed_values import hidden, shown_effects
 from dpsparse.model.unread_responses import readable, unread
-from dpsparse.model.variables import baselines_in_words
+from dpsparse.model.variables import baselines_in_words, dates_in_words
 from dpsparse.model.variables import in_words as variable_in_words
 from dpsparse.schema import listed
 
@@ -77,6 +78,7 @@ def _of_effects(model: "LinearModel") -> Iterator[tuple[str, str]]:
         text = model.features[model.places_of(variable.features[:1])[0]].indicator.column
         yield "Variable", variable_in_words(variable, model.baselines.get(text))
     yield "Baselines", baselines_in_words(model)
+    yield "Dates", dates_in_words(model)
     yield "Products", products(model)
     if model.explains and model.spread_explained:
         yield "Explained", explained(model)
@@ -99,7 +101,7 @@ def _of_columns(model: "LinearModel") -> Iterator[tuple[str, str]]:
 
 
 def _of_predictions(model: "LinearModel") -> Iterator[tuple[str, str]]:
-    if model.lumped:
+    if is_lumped(model):
         yield "Lump", lump(model)
     if model.prediction_range is not None and model.explains:
         yield "Predictions", prediction_range(model)
@@ -185,9 +187,18 @@ def text_unused(model: "LinearModel") -> list[str]:
     return [f"{listed(names)}, {said(TEXT_UNUSED[why])}" for why, names in columns.items() if names]
 
 
+def is_lumped(model: "LinearModel") -> bool:
+    """Whether many responses are equal, and a reader must know it: of true and false nobody expects otherwise."""
+    return model.lumped and not (model.target_kind == Kind.boolean and _is_on_the_mean(model))
+
+
+def _is_on_the_mean(model: "LinearModel") -> bool:
+    return reaches_estimand(model) and model.cut is None
+
+
 def lump(model: "LinearModel") -> str:
     """The meaning of effects on a response of which many values are equal."""
-    if reaches_estimand(model) and model.cut is None:
+    if _is_on_the_mean(model):
         return f"many values of {model.target} are equal: the mean is of them and of the others together"
     cut = "" if model.cut is None else f" of {number(model.cut)}"
     return (

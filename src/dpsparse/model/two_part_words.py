@@ -34,8 +34,8 @@ def level_words(model: "LinearModel") -> str:
     level = model.parts.level
     share, rows = number(float(f"{100 * level.share:.2g}")), model.privacy.guarantee.protects.singles
     return (
-        f"{model.target} is above 0 in about {share} % of the {rows}, and its mean over all of them is"
-        f" about {number(level.mean)} (standard error {number(float(f'{level.mean_error:.2g}'))}, "
+        f"about {share} % of the {rows} have {model.target} above 0, and its mean over all of them is about "
+        f"{number(level.mean)} (standard error {number(float(f'{level.mean_error:.2g}'))}, "
         "noise and sampling). The amounts have such an intercept that predictions have that mean"
         f"{_growth_words(level.growth)}"
     )

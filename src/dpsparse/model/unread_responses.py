@@ -80,7 +80,8 @@ def unread(model: "LinearModel") -> str:
         return f"{_readable(model)}; the others counted as missing{_LABELS_REMEDY if _names_no_label(model) else ''}"
     return (
         f"{_readable(model)}; the others counted as missing. If they are not missing but written in another way, "
-        "declare it (the kinds of read_table) or write them as plain numbers"
+        "declare it (the kinds of read_table) or write them as plain numbers; lines in another encoding count as "
+        "missing, too (--encoding): dpsparse check shows their holder which"
     )
 
 

@@ -104,7 +104,22 @@ def step_of(feature: Feature, baselines: Mapping[str, str]) -> str:
     if against is not None:
         one = _one_of(feature)
         return f"{one}, compared with {against}," if one else f"compared with {against}, it"
-    return "a day later" if feature.kind is not None and feature.kind.startswith("date") else "a one-unit increase"
+    return "a day later" if _is_date(feature) else "a one-unit increase"
+
+
+def dates_in_words(model: "LinearModel") -> str:
+    """Which selected columns are dates, and what their numbers mean, without a full stop."""
+    names = [feature.name for _, feature in model._selected if _is_date(feature)]
+    if not names:
+        return ""
+    if len(names) == 1:
+        return f"{listed(names)} is the number of days since 1970-01-01: its effect is that of a day later"
+    return f"{listed(names)} are numbers of days since 1970-01-01: their effects are those of a day later"
+
+
+def _is_date(feature: Feature) -> bool:
+    """Whether a feature is a date itself, and not whether one is missing; its kind is known where a fit learned it."""
+    return feature.kind is not None and feature.kind.startswith("date") and not feature.missing
 
 
 def baselines_in_words(model: "LinearModel") -> str:

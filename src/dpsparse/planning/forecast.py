@@ -11,11 +11,11 @@ from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit.facts import Known, PublicFacts
 from dpsparse.engine.people import RowsPerPerson
 from dpsparse.families.binomial import BINOMIAL
-from dpsparse.families.estimands import ESTIMANDS, LOG_MEAN, LOG_ODDS, EstimandName
+from dpsparse.families.estimands import ESTIMANDS, LOG_MEAN, LOG_ODDS, TYPICAL, EstimandName
 from dpsparse.families.poisson import POISSON
 from dpsparse.families.robust_linear import RobustLinear
 from dpsparse.inference.intervals import SHOWN_PERCENT, reach
-from dpsparse.planning.accuracy import Accuracy, standard_errors_detected
+from dpsparse.planning.accuracy import TYPICAL_PART, Accuracy, standard_errors_detected
 from dpsparse.planning.plan_picture import draw
 from dpsparse.planning.score_accuracy import CountAccuracy, OutcomeAccuracy, ScoreAccuracy
 from dpsparse.privacy.accounting.zcdp import epsilon_from_rho
@@ -63,6 +63,7 @@ def plan(
     share_of_yes: float | None = None,
     mean_response: float | None = None,
     overdispersion: float = 1.0,
+    typical_noise: float | None = None,
 ) -> "Plan":
     """Forecast the accuracy of a private fit, from public numbers alone.
 
@@ -100,6 +101,10 @@ def plan(
     overdispersion : float, default=1.0
         A guess of the variance of such a response over its mean, among records of the same features: 1 for a Poisson
         law, 5 or more for visits, and more for costs, where it is in units of the response.
+    typical_noise : float or None, default=None
+        Where effects are on the mean, a guess of 1.48 times the median distance of the noise from its centre, or about
+        .74 times its interquartile range: `noise_scale` if it is normal, and less of it the heavier its tails. None for
+        .75 of `noise_scale`, as of tails that are a little heavy.
 
     Returns
     -------
@@ -149,6 +154,11 @@ def plan(
             f"rows_per_person={rows_per_person!r} must be at least 1, and row_correlation={row_correlation!r} must lie "
             "in [0, 1]"
         )
+    if typical_noise is not None and not (estimand == "mean" and 0 < typical_noise < math.inf):
+        raise ValueError(
+            f"typical_noise={typical_noise!r} must be above 0, and is for effects on the mean: noise_scale itself is "
+            "that of typical ones"
+        )
     if rows_per_person > 1 and records_per_person > 1:
         raise ValueError("records_per_person is for tables without ids: leave it out where rows_per_person is given")
     if share_of_yes is not None and not 0 < share_of_yes < 1:
@@ -175,6 +185,7 @@ def plan(
         float(overdispersion),
         float(rows_per_person),
         float(row_correlation),
+        None if typical_noise is None else float(typical_noise),
     )
 
 
@@ -212,6 +223,7 @@ class Plan:
     overdispersion: float = 1.0
     rows_per_person: float = 1.0
     row_correlation: float = ROW_CORRELATION
+    typical_noise: float | None = None
 
     @cached_property
     def guarantee(self) -> Guarantee:
@@ -232,7 +244,10 @@ class Plan:
             return CountAccuracy(facts, self.correlation, self._rows_that_tell, self.mean_response, self.overdispersion)
         family = RobustLinear(estimand=ESTIMANDS[self.estimand])
         facts = PublicFacts(self.n, self.d, self.sparsity, rho, family=family, **shared)
-        return Accuracy(facts, self.noise_scale, self.correlation, self._rows_that_tell)
+        typical = 1.0 if self.estimand == TYPICAL.name else TYPICAL_PART
+        if self.typical_noise is not None:
+            typical = self.typical_noise / self.noise_scale
+        return Accuracy(facts, self.noise_scale, self.correlation, self._rows_that_tell, typical)
 
     @property
     def _rows_that_tell(self) -> float:
@@ -554,6 +569,8 @@ class Plan:
         caveats = (each for each in (self.few_features, self.caveat) if each)
         caveat = "".join(f"\n{each[0].upper()}{each[1:]}." for each in caveats)
         noise = f", noise {self.noise_scale:g}" if self.ratio is None else ""
+        if self.typical_noise is not None:
+            noise += f", typically {self.typical_noise:g}"
         unit = self.unit[0].upper() + self.unit[1:]
         return (
             f"n = {self.n:,}{self._people}, d = {self.d:,}, sparsity {self.sparsity}, effects on the {self.response}, "

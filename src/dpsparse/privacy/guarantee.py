@@ -13,15 +13,20 @@ from dpsparse.privacy.accounting.zcdp import epsilon_from_rho, rho_from_epsilon
 from dpsparse.privacy.protection import Adjacency, RecordsOfAPerson, WholePerson, check_adjacency
 
 
-def default_delta(n_records: int) -> float:
+def default_delta(n_records: int, granted: float | None = None) -> float:
     """The delta of a guarantee that states none: n^-1.1, the paper's choice, from the public number of records.
+
+    It is never above the delta `granted` by a ledger: at that one fits are added up, and a larger one costs more.
 
     Examples
     --------
     >>> default_delta(10_000) < 1 / 10_000
     True
+    >>> default_delta(10_000, granted=1e-6)
+    1e-06
     """
-    return float(float(n_records) ** -1.1)
+    usual = float(float(n_records) ** -1.1)
+    return usual if granted is None else min(usual, granted)
 
 
 def check_epsilon(epsilon: float) -> None:

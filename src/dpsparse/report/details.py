@@ -70,17 +70,19 @@ PURPOSE = {
     "descent": "how far the effects of all features are off, a step at a time",
     "fraction": "how many residuals are small after the last step",
     "response range": "how far responses reach, for the limits of predictions and of residuals",
+    "first residual scale": "how large the residuals are after the first step, where the second one cuts them",
     "final residual scale": "how large the residuals are before the last step, where it cuts them",
     "rough row moments": "roughly how the selected features go together, to bring them to one scale",
     "far row moments": "along which of them records lie far out, such as where 99 is a code",
     "row norms": "how far records lie from the centre in all selected features together, and where to cut that",
-    "slope moments": "how a mean score reacts to the effects: the selected features, weighed by how unsure yes is",
+    "slope moments": "how a mean score reacts to the effects: the selected features, weighed by how far responses vary",
     "rough slope moments": "roughly the same before the last steps, to bring the features to one scale",
     "row moments": "how the selected features go together, for the last step",
     "line of log odds": "how the odds of yes go with predicted ones, so that probabilities are right on average",
     "score norms": "how much single records would move the effects, and where to cut that at first",
     "score moments": "how that varies, for the last step and its errors",
     "first mean score": "how far the effects are off those of least squares, or of Huber's regression",
+    "second mean score": "how far the effects are off those of Huber's regression after the first step",
     "white score norms": "how much single records would move them, and where to cut that",
     "mean score": "how far they are off after the first step: the effects of the result",
     "residual sizes": "how large residuals are, and where to cut them for their mean",
@@ -110,7 +112,7 @@ def units(model: "LinearModel") -> Iterator[str]:
             "and no estimates of the mean and the standard deviation."
         )
         yield table("Units of the selected features", UNIT_HEADINGS, rows, numbers=(1, 2))
-    if model.lumped:
+    if remarks.is_lumped(model):
         yield as_sentence(remarks.lump(model))
     elif model.cut is not None and model.classes is None and not is_log_mean(model):
         yield (

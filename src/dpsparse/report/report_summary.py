@@ -182,13 +182,13 @@ def sentence(effect: Effect, feature: Feature, target: str, baselines: Mapping[s
     Examples
     --------
     >>> print(sentence(Effect("age", -2.0, -2.0, 0.1, clear=True), Feature("age"), "cost"))  # doctest: +ELLIPSIS
-    age: a one-unit increase is associated with 2 less of cost (between 1.804 and 2.196 less, with 95 % confidence; ...
+    age: a one-unit increase is associated with 2 lower cost (between 1.804 and 2.196 lower, with 95 % confidence; ...
     """
     assert effect.estimate is not None
     assert effect.interval is not None
-    way = "more" if effect.estimate > 0 else "less"
+    way = "higher" if effect.estimate > 0 else "lower"
     low, high = sorted(map(abs, effect.interval))
-    size = f"{number(abs(effect.estimate))} {way} of {target}"
+    size = f"{number(abs(effect.estimate))} {way} {target}"
     # A significant effect is further from 0 than its interval reaches, however few the features.
     within = (
         f"between {number(low)} and {number(high)} {way}, with {SHOWN_PERCENT} confidence; {p_words(effect.p_value)}"

@@ -9,10 +9,11 @@ from dpsparse import PrivateSparseClassifier
 from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.facts import PublicFacts
-from dpsparse.algorithms.pursuit.log_odds import over_spreads, spread_of
+from dpsparse.algorithms.pursuit.log_odds import over_spreads, slope_at, spread_of
 from dpsparse.algorithms.pursuit.schedule import schedule_for, steps_of
 from dpsparse.algorithms.pursuit.steps.all_columns import AllColumnsStep, _halfway
 from dpsparse.algorithms.pursuit.steps.odds_line import OddsLineStep, _line, _slopes
+from dpsparse.engine.links import LARGEST_PREDICTOR
 from dpsparse.families.binomial import BINOMIAL
 from dpsparse.inference.scores_together import Together
 from dpsparse.privacy.guarantee import Guarantee
@@ -41,6 +42,22 @@ def test_the_line_makes_the_constant_and_the_prediction_from_its_middle():
     assert np.allclose(made[:, 0], 1.0)
     assert np.allclose(made[:, 1], (odds - odds.mean()) / odds.std())
     assert not made[:, 2:].any()
+
+
+def test_no_slope_is_below_that_of_the_largest_log_odds_of_a_record():
+    """Effects that noise chose make log odds of a thousand; of a slope of 0 the next mean score had a quotient."""
+    slope = slope_at(0.3, np.eye(2), 1)
+    assert slope(np.array([1e3, 0.0]), 1.0) == pytest.approx(np.exp(-LARGEST_PREDICTOR), rel=1e-4)
+    assert slope(np.array([0.1, 0.2]), 1.0) == pytest.approx(0.24, abs=0.01)
+
+
+def test_a_fit_ends_with_a_result_where_no_record_has_a_response():
+    X = np.random.default_rng(0).normal(size=(900, 4))
+    model = PrivateSparseClassifier(
+        sparsity="auto", epsilon=2.0, missing="center", feature_center=0, feature_scale=1e6, random_state=0
+    )
+    with pytest.warns(UserWarning, match="seeded|responses"):
+        assert not model.fit(X, np.full(900, np.nan)).explains_
 
 
 def test_slopes_are_those_of_normal_log_odds():

@@ -161,6 +161,42 @@ def test_the_two_references_differ_there(table):
     assert np.abs(reference(*table, "mean").params - reference(*table, "typical").params).max() > 0.1
 
 
+def cut(table, share):
+    """The table, its responses cut so that a share of them is 0."""
+    X, y = table
+    return X, np.maximum(y - np.quantile(y, share), 0.0)
+
+
+@weak
+@pytest.mark.parametrize("share", [0.3, 0.45, 0.6])
+def test_where_many_responses_are_equal_it_leads_to_hubers_effects_and_scale(table, share):
+    X, y = cut(table, share)
+    model, expected = fitted(X, y, estimand="typical"), reference(X, y / y.std(), "typical")
+    effects, scale = np.asarray(expected.params)[1:] * y.std(), expected.scale * y.std()
+    ends = model.conf_int()
+    assert ((ends[:, 0] <= effects) & (effects <= ends[:, 1])).all()
+    assert (np.abs(model.coef_ - effects) < 0.1 * np.abs(effects) + 0.01).all()
+    assert model.equation_.tau == pytest.approx(1.345 * scale, rel=0.1)
+
+
+@weak
+def test_where_most_are_equal_there_is_no_interval_and_a_reason(table):
+    model = fitted(*cut(table, 0.8), estimand="typical")
+    assert np.isnan(model.conf_int()).all()
+    assert {effect.doubt for effect in model.released_.effects} <= {"on a lump", "nothing learned"}
+
+
+@weak
+def test_few_rows_that_are_far_longer_than_others_do_not_lead_astray(table):
+    """Residuals of such rows are beyond the clip at first: they count in a mean score, and not in its derivative."""
+    X, y = table
+    X = X.copy()
+    X[::50, 1] = 15.0
+    ends = fitted(X, y, estimand="typical", epsilon=50.0).conf_int()
+    effects = np.asarray(reference(X, y / y.std(), "typical").params)[1:] * y.std()
+    assert ((ends[:, 0] <= effects) & (effects <= ends[:, 1])).all()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("estimand", ESTIMANDS)
 @pytest.mark.parametrize("adjacency", ADJACENCIES)

@@ -112,6 +112,7 @@ def test_every_release_of_a_step_comes_up_to_its_bound(name, adjacency):
     assert violation is None
     assert {"row norms", "score norms", "white score norms", "first mean score", "mean score"} <= set(shares)
     assert ("final residual scale" in shares) == ("median line" in shares) == ("typical" in name)
+    assert ("first residual scale" in shares) == ("second mean score" in shares) == ("typical" in name)
     for release in ("row norms", "score norms", "white score norms", "mean score"):
         assert shares[release] > 0.99, release
     # Where residuals are clipped and long rows weigh less, no score is as long as the clip of all.

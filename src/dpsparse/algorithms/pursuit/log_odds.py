@@ -11,6 +11,7 @@ from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.state import Conclusion, State
 from dpsparse.algorithms.pursuit.updates import rare
+from dpsparse.engine.links import LARGEST_PREDICTOR
 from dpsparse.inference.one_step import OneStep
 from dpsparse.inference.scores_together import SlopeAt, Together
 from dpsparse.inference.shrinkage import shrunk
@@ -90,10 +91,14 @@ def spread_of(effects: NDArray[np.float64], moments: NDArray[np.float64], consta
 
 
 def slope_at(center: float, moments: NDArray[np.float64], constants: int) -> SlopeAt:
-    """The mean slope as a function of effects and the bound of residuals, from second moments of rows."""
+    """The mean slope as a function of effects and the bound of residuals, from second moments of rows.
+
+    It is at least that of the largest log odds that a record counts with.
+    """
 
     def slope(effects: NDArray[np.float64], bound: float) -> float:
-        return float(spread_of(effects, moments, constants).slopes(center, bound).sum())
+        mean = float(spread_of(effects, moments, constants).slopes(center, bound).sum())
+        return max(mean, float(expit(-LARGEST_PREDICTOR)))
 
     return slope
 

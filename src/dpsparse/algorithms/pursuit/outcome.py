@@ -85,7 +85,7 @@ def _features_of(state: State, facts: PublicFacts, has_problem: bool) -> Feature
         effects = step.effects[kept]
         errors = widened_errors(np.sqrt(np.diagonal(step.covariance)), step.bias, INTERVAL_LEVEL)[kept]
         doubts = doubts_of_step(state, facts)
-        if math.isfinite(step.tau) and concluded.lumped:
+        if math.isfinite(step.tau) and concluded.at_center > c.MOSTLY_EQUAL:
             doubts = np.full_like(doubts, ON_A_LUMP)
     if has_problem:
         doubts = np.full_like(doubts, NOTHING_LEARNED)
@@ -162,7 +162,11 @@ def problem_of(schedule: Schedule, state: State) -> Problem:
         nearly = concluded.explains and not concluded.lumped
         cause = words.nearly_exact if nearly else words.most_equal
         return Problem(words.nothing_left.format(cause=cause), nearly_exact=nearly)
-    if state.residual_scale >= c.AT_UPPER_END * facts.scaled.scale_range[1] * state.response_scale:
+    # Steps to Huber's estimator find the scale of their residuals anew, from wherever they start.
+    if (
+        state.evidence.step is None
+        and state.residual_scale >= c.AT_UPPER_END * facts.scaled.scale_range[1] * state.response_scale
+    ):
         return Problem(said(words.astray))
     return Problem()
 

@@ -75,19 +75,23 @@ ROW_MOMENTS = of_reference("row moments", 0.08, "The derivative of the mean scor
 SCORE_NORMS = of_reference("score norms", 0.03, "Where to clip scores at first.")
 SCORE_MOMENTS = of_reference("score moments", 0.05, "They make scores white.")
 FIRST_MEAN_SCORE = of_reference("first mean score", 0.04, "A first step, after which second moments need not be exact.")
-REFERENCE_SCALE = Price(
-    "final residual scale",
-    "once",
-    (Case("typical effects", _clips_residuals, Fixed(0.03)),),
-    "Where Huber's estimator clips residuals.",
-    "answers.py",
+
+
+def _of_typical(release: str, share: float, reason: str) -> Price:
+    return Price(release, "once", (Case("typical effects", _clips_residuals, Fixed(share)),), reason, "answers.py")
+
+
+FIRST_SCALE = _of_typical("first residual scale", 0.03, "Where the second step clips residuals.")
+SECOND_MEAN_SCORE = _of_typical(
+    "second mean score", 0.04, "A second step: with a scale of their own, Huber's effects are reached by iteration."
 )
+REFERENCE_SCALE = _of_typical("final residual scale", 0.03, "Where Huber's estimator clips residuals.")
 WHITE_SCORE_NORMS = of_reference("white score norms", 0.07, "Where to clip scores, and how much that leaves out.")
 MEAN_SCORE = Price(
     "mean score",
     "once",
     (
-        Case("typical effects", _clips_residuals, Fixed(0.63)),
+        Case("typical effects", _clips_residuals, Fixed(0.56)),
         Case("amounts, whose level is released apart", _are_amounts, Fixed(0.66)),
         Case("ratios of means", _are_ratios, Fixed(0.48)),
         Case("effects on the mean of selected features, with an intercept", _are_selected, Fixed(0.44)),
@@ -129,6 +133,8 @@ PRICES = (
     SCORE_NORMS,
     SCORE_MOMENTS,
     FIRST_MEAN_SCORE,
+    FIRST_SCALE,
+    SECOND_MEAN_SCORE,
     REFERENCE_SCALE,
     WHITE_SCORE_NORMS,
     MEAN_SCORE,

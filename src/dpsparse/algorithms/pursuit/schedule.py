@@ -41,6 +41,7 @@ from dpsparse.algorithms.pursuit.steps.response import ResponseStep
 from dpsparse.algorithms.pursuit.steps.select import CompanionsStep, SelectStep, SplitsStep, TakeStep
 from dpsparse.algorithms.pursuit.steps.share_of_yes import OutcomeStep
 from dpsparse.algorithms.pursuit.steps.step import Step
+from dpsparse.algorithms.pursuit.steps.typical_reference import TypicalReferenceStep
 from dpsparse.learning.table_prices import TableReleases, preparation_slot
 from dpsparse.privacy.accounting.compose import largest_factor
 from dpsparse.privacy.accounting.meter import Commitment
@@ -97,7 +98,8 @@ def _to_reference(facts: PublicFacts, rho: float) -> Iterator[Step]:
         yield CurvedReferenceStep(facts, most, reliable)
         yield RatioLevelStep.after(facts)
         return
-    yield ReferenceStep(facts, most)
+    of_typical = facts.family.estimand is not None and math.isfinite(facts.family.estimand.tuning)
+    yield TypicalReferenceStep(facts, most) if of_typical else ReferenceStep(facts, most)
     if decisions.releases_mean_residual(facts):
         yield LevelStep(facts)
 

@@ -142,7 +142,8 @@ class Conclusion:
     `covariance`, `trusted`: of the kept columns' effects; whether a feature's standard error can be relied on.
     `effects`: shrunk effects of all columns.
     `means`: how far the kept features' means are from their centres, in scales.
-    `lumped`, `all_equal`: whether many responses lie at one point, their centre, and whether nearly all do.
+    `lumped`, `all_equal`: whether many responses lie at one point, their centre, and whether nearly all do; `at_center`
+      is the share that does at most, by a standard deviation of its noise.
     `explains`, `exact`: whether the features explain anything, and whether the residual scale is at the lower end of
       its range.
     `offset`, `slope`: what is added to the constant; how many times as far from it predictions of a mean are.
@@ -155,6 +156,7 @@ class Conclusion:
     effects: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     means: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     lumped: bool = False
+    at_center: float = 0.0
     all_equal: bool = False
     explains: bool = True
     exact: bool = False

@@ -278,6 +278,20 @@ def surely_rare(state: State, facts: PublicFacts) -> NDArray[np.bool_]:
     return reliability.is_rare(state.n_records, shares) & decisions.learns_units(facts)
 
 
+def seen(state: State, facts: PublicFacts) -> NDArray[np.bool_]:
+    """Which kept features have enough carriers among records with a response, by their units and by how many have one.
+
+    Pairs that differ have a carrier each, and of these no more lack a response than records do. None where units are
+    not learned.
+    """
+    response = state.response.released
+    blank = 0.0
+    if response.n_records is not None and response.noise is not None:
+        blank = max(0.0, facts.n - response.n_records) + c.LEAST_SHARE_DEVIATIONS * response.noise
+    shares = np.array([unit.differing.least for unit in state.kept_units]) - 2 * blank / facts.n
+    return ~reliability.is_rare(facts.n, shares) & decisions.learns_units(facts)
+
+
 def last_move(state: State) -> NDArray[np.float64]:
     """How far the last gradient moved the effects of the kept features."""
     return np.abs(state.effects - state.evidence.last.origin)[state.kept_features]

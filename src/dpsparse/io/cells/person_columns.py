@@ -24,11 +24,12 @@ MANY, ROWS_A_VALUE = 20, (1.2, 50.0)
 # largest number over the average): 778 columns, most of them names of people, schools, firms, places or dates.
 _RUNS_A_VALUE, _EVEN = 1.05, 1.25
 # The words of a column's name: the last one, or all of it.
-_CALLED = re.compile(
+_CALLED_AS_IDS = re.compile(
     "(.* )?(id|ids|pid|uid|uuid|ssn|subjid|usubjid|patid|caseid|hhid|famid)|"
-    "person|people|individual|participant|respondent|subject|patient|customer|client|user|employee|worker|member|"
-    "student|pupil|child|household|family"
+    "person|individual|participant|respondent|subject|patient"
 )
+# These may also be of ids, or say whether somebody is one.
+_CALLED_SO = re.compile("people|customer|client|user|employee|worker|member|student|pupil|child|household|family")
 # More texts than categories are.
 _TEXTS = 100
 # Numbers with equal steps, nearly all, where as many drawn at random would leave gaps, at least so many: 13 columns.
@@ -97,8 +98,22 @@ def is_called_so(column: str) -> bool:
     >>> [name for name in ("patient_id", "SUBJID", "personId", "Student", "patient_age", "paid") if is_called_so(name)]
     ['patient_id', 'SUBJID', 'personId', 'Student']
     """
-    words = re.findall("[A-Z]+(?![a-z])|[A-Z]?[a-z]+", column)
-    return _CALLED.fullmatch(" ".join(words).lower()) is not None
+    return is_called_as_ids(column) or _CALLED_SO.fullmatch(_words(column)) is not None
+
+
+def is_called_as_ids(column: str) -> bool:
+    """Whether a column is called as nothing but identifiers of people and rows is.
+
+    Examples
+    --------
+    >>> [name for name in ("patient_id", "Patient", "Student", "child") if is_called_as_ids(name)]
+    ['patient_id', 'Patient']
+    """
+    return _CALLED_AS_IDS.fullmatch(_words(column)) is not None
+
+
+def _words(column: str) -> str:
+    return " ".join(re.findall("[A-Z]+(?![a-z])|[A-Z]?[a-z]+", column)).lower()
 
 
 def _are_counted_off(values: NDArray[np.float64], counts: NDArray[np.int64]) -> bool:

@@ -98,7 +98,8 @@ class PrivacyRecord:
         Every release enters as the zCDP that was proved for it, to a person. Of disjoint parts of the rows the most
         costly one represents all: every curve is rho times the order, so that part costs most at every order.
         dp-accounting's epsilon is an upper bound on the true one, about a tenth above `epsilon`, which may rest on the
-        tighter Gaussian account or on pure differential privacy. Give the accountant fine orders.
+        tighter Gaussian account or on pure differential privacy. Give the accountant fine orders. An event holds no
+        failure probability: where names of text are released, add theirs to the accountant's delta.
 
         Returns
         -------

@@ -224,6 +224,8 @@ class LedgerStore:
             if "Could not decode" in reason:
                 # SQLite would go on to quote the text.
                 reason = "text in it is damaged; restore it from a copy"
+            if isinstance(error, FileNotFoundError):
+                reason = "its folder does not exist; make it first"
             if isinstance(error, ImportError):
                 reason = "its driver is missing; pip install 'dpsparse[postgres]'"
             raise LedgerError(f"the ledger {self.shown} could not be {done}: {reason}") from None

@@ -93,7 +93,13 @@ class GainStep:
             effects[: state.constants] = constant
             state = replace(state, residual_scale=scale)
         concluded = replace(
-            concluded, effects=effects, lumped=lumped, all_equal=all_equal, explains=explains, exact=bool(exact)
+            concluded,
+            effects=effects,
+            lumped=lumped,
+            at_center=float(at_center + noise),
+            all_equal=all_equal,
+            explains=explains,
+            exact=bool(exact),
         )
         return replace(state, conclusion=concluded)
 

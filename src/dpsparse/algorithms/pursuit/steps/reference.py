@@ -11,25 +11,25 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsparse.algorithms.pursuit import decisions, grids
+from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit import reference_budget as budget
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.log_odds import evidence_so_far, prior_precision
-from dpsparse.algorithms.pursuit.pursuit_data import Data, counter
+from dpsparse.algorithms.pursuit.pursuit_data import Data
 from dpsparse.algorithms.pursuit.releases import Planned, Releases, gram_noise
 from dpsparse.algorithms.pursuit.state import State
 from dpsparse.algorithms.pursuit.steps.mean_residual import MeanResidual
 from dpsparse.algorithms.pursuit.steps.scored import Scores, planned_of, without_absent
-from dpsparse.algorithms.pursuit.updates import covariance_of, knows_kept, with_reference
-from dpsparse.engine import queries
+from dpsparse.algorithms.pursuit.updates import covariance_of, knows_kept, seen, with_reference
 from dpsparse.engine.scores import LongRows
 from dpsparse.families.estimands import MEAN
 from dpsparse.inference.bounded_step import updated
-from dpsparse.inference.inference_constants import EXPONENTIAL_CURVE, MOST_ROW_NOISE, NORMAL_MEDIAN
+from dpsparse.inference.inference_constants import EXPONENTIAL_CURVE, MOST_ROW_NOISE
 from dpsparse.inference.matrices import NoisyMatrix
 from dpsparse.inference.one_step import AboutMeans, OneStep, Whitening, power, raised, rough_moments, score_root
 from dpsparse.inference.shrinkage import combined
+from dpsparse.inference.tails import Clip, Norms
 
 
 @dataclass(frozen=True)
@@ -55,15 +55,6 @@ class ReferenceStep:
         return first, second, third
 
     @cached_property
-    def scale(self) -> Planned:
-        """The median size of the residuals after the first step, where the estimator clips them by it.
-
-        At the pursuit's own predictions it is smaller: these lie where responses are densest.
-        """
-        price = budget.REFERENCE_SCALE
-        return Planned(price.release, price.of(self.facts), "pick", of_reference=True)
-
-    @cached_property
     def of_white_scores(self) -> tuple[Planned, Planned]:
         """The norms of white scores and their mean."""
         return planned_of(budget.WHITE_SCORE_NORMS, self.facts, self.most), planned_of(
@@ -72,29 +63,26 @@ class ReferenceStep:
 
     def planned(self) -> tuple[Planned, ...]:
         """The releases of this step."""
-        return *self.of_rows, *self.of_scores, self.scale, *self.of_white_scores
+        return *self.of_rows, *self.of_scores, *self.of_white_scores
 
     def run(self, data: Data, releases: Releases, state: State) -> State:
         """Make them, and step."""
         before, columns = _start(state, self.facts), tuple(map(int, state.kept))
-        bounded = math.isfinite(self._tau(state))
-        tails = self.facts.family.tails.of_sums(self.facts.rows.root, bounded)
-        at = Scores(data, releases, state.center, before, columns, self._tau(state), tails=tails)
+        tails = self.facts.family.tails.of_sums(self.facts.rows.root, bounded=False)
+        at = Scores(data, releases, state.center, before, columns, math.inf, tails=tails)
         rough = self._rough_moments(at)
-        at, state, rough = without_absent(at, state, rough)
+        at, state, rough = without_absent(at, state, rough, seen(state, self.facts))
         first = self._with_far_rows(at, rough_moments(rough, self.facts.rows.many))
-        whitening, long_rows, farthest = self._whitening(at, first)
+        rows = self._row_law(at, first)
+        whitening, long_rows = self._whitening(at, first, rows)
         # The first step goes by the rows that the second moments tell of, so that it does not go too far where a few
         # others decide. The last one sees all of them: it is short.
-        variance, at, errors = self._first_step(replace(at, long_rows=long_rows), whitening, state)
-        state = self._with_scale(at, state)
-        at = replace(at, tau=self._tau(state), long_rows=None)
-        step = self._last_step(at, state, whitening, variance)
-        step = replace(step, covariance=whitening.with_unseen(step.covariance, state.residual_scale))
-        start = at.effects[state.kept]
-        step = replace(step.since(start, errors).bent(start, whitening), noisy=at.k > self.reliable)
+        variance, at = self._first_step(replace(at, long_rows=long_rows), whitening, state)
+        step = self._last_step(replace(at, long_rows=None), state, whitening, variance)
+        covariance = whitening.with_unseen(step.covariance, state.residual_scale)
+        step = replace(step, covariance=covariance, noisy=at.k > self.reliable)
         state = with_reference(state, self.facts, step, whitening.second_moments)
-        return state if bounded or not step.settled else _reaching(state, first, farthest)
+        return _reaching(state, first, math.sqrt(rows[0].farthest))
 
     def _last_step(self, at: Scores, state: State, whitening: Whitening, variance: NoisyMatrix) -> OneStep:
         """The step by white scores, from the variance of the scores of white rows."""
@@ -104,19 +92,6 @@ class ReferenceStep:
         clip = at.best_clip(norms, planned, white, white=True)
         mean, noise = at.mean(planned, white, clip)
         return OneStep.of(at.tau, at.effects[state.kept], whitening, root, norms, clip, mean, noise, at.tails.left_out)
-
-    def _tau(self, state: State) -> float:
-        estimand = self.facts.family.estimand
-        assert estimand is not None, "the step is for an estimand"
-        return estimand.tuning * state.residual_scale / NORMAL_MEDIAN
-
-    def _with_scale(self, at: Scores, state: State) -> State:
-        slot = at.releases.slot(self.scale)
-        if slot is None:
-            return state
-        grid = grids.FINE_RESIDUAL_SCALES.times(state.residual_scale)
-        count = counter(at.data.records, queries.residual_counts, at.center, at.effects, sizes=True)
-        return replace(state, residual_scale=at.releases.quantile(slot, count, grid))
 
     def _rough_moments(self, at: Scores) -> NoisyMatrix:
         plain = at.terms("slope", np.eye(at.k))
@@ -128,25 +103,26 @@ class ReferenceStep:
         bound = max(c.FAR_NOISE / gram_noise(at.releases, planned, at.k), c.ROUGH_ROWS * at.k)
         return raised(first, at.second_moments(planned, white, math.sqrt(bound)))
 
-    def _whitening(self, at: Scores, first: NDArray[np.float64]) -> tuple[Whitening, LongRows, float]:
+    def _row_law(self, at: Scores, first: NDArray[np.float64]) -> tuple[Norms, Clip]:
+        """The law of the squared norms of the rows that these second moments make white, and where to clip them."""
         *_, norms, moments = self.of_rows
-        white = at.terms("slope", power(first, -0.5))
-        squares = at.squared_norms(norms, white, at.k)
+        squares = at.squared_norms(norms, at.terms("slope", power(first, -0.5)), at.k)
         across = math.sqrt(at.k)
         noise, most = gram_noise(at.releases, moments, at.k) * across, MOST_ROW_NOISE * across
-        clip = squares.best_clip(noise, c.ROW_BIAS, most_noise=most)
-        released = at.second_moments(moments, white, math.sqrt(clip.bound))
+        return squares, squares.best_clip(noise, c.ROW_BIAS, most_noise=most)
+
+    def _whitening(
+        self, at: Scores, first: NDArray[np.float64], rows: tuple[Norms, Clip]
+    ) -> tuple[Whitening, LongRows]:
+        """The derivative of the mean score, and which rows are longer than its clip."""
+        *_, planned = self.of_rows
+        white, bound = at.terms("slope", power(first, -0.5)), math.sqrt(rows[1].bound)
+        released = at.second_moments(planned, white, bound)
         kind = AboutMeans if decisions.scores_about_means(self.facts) and at.k > 1 else Whitening
-        whitening = kind.of(first, released, squares, clip, math.sqrt(self.facts.rows.mean))
-        return whitening, LongRows(white.matrix, math.sqrt(clip.bound)), math.sqrt(squares.farthest)
+        return kind.of(first, released, *rows, math.sqrt(self.facts.rows.mean)), LongRows(white.matrix, bound)
 
-    def _first_step(
-        self, at: Scores, whitening: Whitening, state: State
-    ) -> tuple[NoisyMatrix, Scores, NDArray[np.float64]]:
-        """The variance of the scores of white rows; and where a first step leads, for residuals that are nearer.
-
-        The last are the standard errors of the first step's effects, as far as they are its noise.
-        """
+    def _first_step(self, at: Scores, whitening: Whitening, state: State) -> tuple[NoisyMatrix, Scores]:
+        """The variance of the scores of white rows; and where a first step leads, for residuals that are nearer."""
         norms, moments, first = self.of_scores
         terms = at.terms("score", whitening.of_scores)
         law = at.norms(norms, terms, state.score_scale * math.sqrt(len(terms.matrix)))
@@ -154,16 +130,22 @@ class ReferenceStep:
         variance = at.second_moments(moments, terms, clip.bound)
         mean, noise = at.mean(first, terms, clip)
         turn, effects = whitening.step, at.effects.copy()
-        effects[state.kept] += turn @ mean
-        errors = noise * np.sqrt(np.sum(turn**2, axis=1))
-        if self.facts.rows.many and knows_kept(state):
-            # With few people a first step is mostly its own noise. The pursuit sees sums of rows, and so more than its
-            # number of people tells: where both agree, the start of the last step has most of it.
-            covariance = whitening.with_unseen(noise**2 * turn @ turn.T, state.residual_scale)
-            before = at.effects[state.kept]
-            effects[state.kept], covariance = combined(effects[state.kept], covariance, before, covariance_of(state))
-            errors = np.sqrt(np.diagonal(covariance))
-        return variance, replace(at, effects=effects), errors
+        covariance = whitening.with_unseen(noise**2 * turn @ turn.T, state.residual_scale)
+        before = at.effects[state.kept]
+        effects[state.kept], _ = self._with_pursuit(state, before, before + turn @ mean, covariance)
+        return variance, replace(at, effects=effects)
+
+    def _with_pursuit(
+        self, state: State, before: NDArray[np.float64], effects: NDArray[np.float64], covariance: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Effects after an early step and the covariance of their noise; with few people the pursuit's count, too.
+
+        A step is mostly its own noise then. The pursuit sees sums of rows, and so more than its number of people tells:
+        where both agree, the start of the last step has most of it.
+        """
+        if not (self.facts.rows.many and knows_kept(state)):
+            return effects, covariance
+        return combined(effects, covariance, before, covariance_of(state))
 
 
 @dataclass(frozen=True)
@@ -182,7 +164,7 @@ class CurvedReferenceStep(ReferenceStep):
         columns = tuple(map(int, state.kept))
         at = Scores(data, releases, state.center, before, columns, math.inf, tails=tails)
         rough = self._rough_moments(at)
-        at, state, rough = without_absent(at, state, rough)
+        at, state, rough = without_absent(at, state, rough, seen(state, self.facts))
         first = self._with_far_rows(at, rough_moments(rough))
         turn = power(first, -0.5)
         norms, moments, score = self.of_scores
@@ -201,7 +183,7 @@ class CurvedReferenceStep(ReferenceStep):
         curve = EXPONENTIAL_CURVE * float(moved @ moved)
         errors = np.sqrt(np.diagonal(turn.T @ (np.linalg.inv(precision) + curve**2 * np.eye(at.k)) @ turn))
         at = replace(at, effects=effects)
-        whitening, *_ = self._whitening(at, first)
+        whitening, _ = self._whitening(at, first, self._row_law(at, first))
         variance = at.second_moments(moments, at.terms("score", whitening.of_scores), clip.bound)
         step, start = self._last_step(at, state, whitening, variance), at.effects[state.kept]
         step = replace(step.curved(start, whitening).since(start, errors), noisy=at.k > self.reliable)
@@ -249,11 +231,7 @@ def _reaching(state: State, moments: NDArray[np.float64], farthest: float) -> St
 
 
 def _start(state: State, facts: PublicFacts) -> NDArray[np.float64]:
-    """The effects that the pursuit predicts by: for a mean with its offset, for what is typical without.
-
-    One step is as good as the estimator only from nearby. Huber's constant is that of the bulk, and so is the residual
-    scale by which it clips: at a mean residuals of a skewed response are larger.
-    """
+    """The effects that the pursuit predicts by: for a mean with its offset."""
     effects = state.concluded.effects.copy()
     if state.constants and facts.family.estimand == MEAN:
         effects[0] += state.concluded.offset

@@ -99,17 +99,20 @@ class Scores:
         return self.releases.mean(self.releases.due(planned), sums, clip.most)
 
 
-def without_absent(at: Scores, state: State, rough: NoisyMatrix) -> tuple[Scores, State, NoisyMatrix]:
+def without_absent(
+    at: Scores, state: State, rough: NoisyMatrix, seen: NDArray[np.bool_]
+) -> tuple[Scores, State, NoisyMatrix]:
     """Without the unsure features that may be absent; other 0/1 features that may be have no interval.
 
-    Other features vary, by their released units.
+    Other features vary, by their released units, and so do those of the features that were `seen` to by theirs.
     """
     companions, moments = at.data.companions, _moments_about_means(state, rough)
-    may_be = moments <= c.UNSURE * rough.noise
+    varies = np.append(np.zeros(state.constants, dtype=bool), seen)
+    may_be = ~varies & (moments <= c.UNSURE * rough.noise)
     d = at.data.records.n_features
     binary = {*companions.shares, *range(d, 2 * d)}
     stays = ~(may_be & np.isin(state.kept, _places(state, companions.unsure)))
-    doubtful = state.kept[(may_be | (moments <= c.ABSENT)) & np.isin(state.kept, _places(state, binary))]
+    doubtful = state.kept[(may_be | ~varies & (moments <= c.ABSENT)) & np.isin(state.kept, _places(state, binary))]
     surely = state.kept[moments + c.UNSURE * rough.noise <= c.ABSENT]
     columns = tuple(
         replace(column, unit=column.unit.maybe_absent(surely=place in surely)) if place in doubtful else column
