@@ -65,6 +65,7 @@ class FeatureUnit:
     `astray`: whether noise chose its size or its centre.
     `median`: where the median lies, in scales from the centre.
     `learned`: whether a release has changed centre or scale.
+    `equal_sizes`: whether differences that are not 0 seem to have one size, as those of a 0/1 feature.
     """
 
     center: float = 0.0
@@ -77,6 +78,7 @@ class FeatureUnit:
     astray: bool = False
     median: float = 0.0
     learned: bool = False
+    equal_sizes: bool = False
 
     @classmethod
     def public(cls, center: float, scale: float) -> "FeatureUnit":
@@ -109,7 +111,10 @@ class FeatureUnit:
             size = max(size, 1.0)
         elif reach - 2 * noise > c.SIZE_ASTRAY * share and not self.scale_known:
             astray = True
-        unit = replace(self, size=size, scale=size / NORMAL_DIFFERENCE, astray=astray, differing=differing)
+        equal = bool(reach - share < max(c.UNEQUAL * share, noise))
+        unit = replace(
+            self, size=size, scale=size / NORMAL_DIFFERENCE, astray=astray, differing=differing, equal_sizes=equal
+        )
         if tail_follows:
             return unit
         if not (self.scale_known or _is_binary(unit)):
@@ -185,7 +190,7 @@ class FeatureUnit:
 
 def _is_binary(unit: FeatureUnit) -> bool:
     """Whether a feature seems to be 0/1: its differences have the size 1, or none."""
-    return unit.size == 1 and not unit.has_tail and not unit.scale_known
+    return unit.size == 1 and unit.equal_sizes and not unit.has_tail and not unit.scale_known
 
 
 def _allowing_for_zeros(unit: FeatureUnit) -> FeatureUnit:

@@ -147,6 +147,9 @@ LEAST_REACH, REACH_SPREAD, HEAVIER = 0.2, 0.4, 1.3
 # can tell it from others. Set by `peers`, on splits from 1,000 on: errors on bike, of which 25 columns are 0/1, were
 # 1.35 times as large at epsilon .3 without both, and 1.05 times at 3.
 RARE_BINARY, BINARY_NATS = 0.2, 3.0
+# A feature of which few records have an amount seems to be 0/1 where the typical difference is about 1. Its mean
+# difference is larger, by twice this or more.
+UNEQUAL = 0.2
 # A feature of which a smaller share of the pairs differ counts as constant, where the noise of the share is below the
 # second number.
 CONSTANT, CONSTANT_NOISE = 0.008, 0.05
