@@ -211,6 +211,10 @@ UNSETTLED = 3.0
 # held in .7, and without both those of taxi in .67 and of loans by income in .7. Steps of many tau have intervals, too:
 # where 98 stands among numbers of children they held in .8 to 1 (`--part codes`). Set by `answers.py`.
 CLIPPED_CURVE, SCALE_DRIFT = 2.0, 0.5
+# A step whose squared length is up to this many times that of its noise may be noise alone. With 1 intervals of
+# features with a lognormal law were up to three times as wide, and always held; those of tables were wider by a
+# twentieth at most, and held in .97 to .98 as well. Set by `answers.py` and `honesty.py`.
+MAY_BE_NOISE = 4.0
 # A squared norm to this power is a cubed norm.
 CUBED = 1.5
 # A bound on the bias of so many errors is rare, and a step with one may lead astray: beyond it the bound counts in the

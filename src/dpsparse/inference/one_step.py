@@ -256,10 +256,10 @@ class OneStep:
         A step is left with its square in units of tau, in white units: far below its length if the fit is near already,
         and more where few rows are far longer than others. And while the scale of residuals moves, by `drift` in its
         logarithm before this step, effects go on moving with it: in the step's direction. `before` is the covariance of
-        the start's noise, which the step takes back.
+        the start's noise, which the step takes back. A step that may be noise alone leaves nothing.
         """
         noise, whole = self.covariance - self.sampling + before, self._whole_length(start, whitening)
-        length = math.sqrt(max(0.0, whole - self._spread(noise, whitening)))
+        length = math.sqrt(max(0.0, whole - c.MAY_BE_NOISE * self._spread(noise, whitening)))
         left = c.CLIPPED_CURVE * whitening.cubed * length**2 / self.tau + length * abs(drift) / c.SCALE_DRIFT
         along = np.abs(self.effects - start) * left / max(math.sqrt(whole), c.NO_VARIANCE)
         return replace(self, bias=np.hypot(self.bias, along))

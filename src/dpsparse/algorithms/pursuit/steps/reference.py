@@ -130,22 +130,25 @@ class ReferenceStep:
         variance = at.second_moments(moments, terms, clip.bound)
         mean, noise = at.mean(first, terms, clip)
         turn, effects = whitening.step, at.effects.copy()
-        covariance = whitening.with_unseen(noise**2 * turn @ turn.T, state.residual_scale)
         before = at.effects[state.kept]
-        effects[state.kept], _ = self._with_pursuit(state, before, before + turn @ mean, covariance)
+        effects[state.kept] += turn @ mean
+        if self.facts.rows.many:
+            # Few people make the first step noisy, and the pursuit sees sums of rows: more than their number tells.
+            covariance = whitening.with_unseen(noise**2 * turn @ turn.T, state.residual_scale)
+            effects[state.kept], _ = beside_pursuit(state, before, effects[state.kept], covariance)
         return variance, replace(at, effects=effects)
 
-    def _with_pursuit(
-        self, state: State, before: NDArray[np.float64], effects: NDArray[np.float64], covariance: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Effects after an early step and the covariance of their noise; with few people the pursuit's count, too.
 
-        A step is mostly its own noise then. The pursuit sees sums of rows, and so more than its number of people tells:
-        where both agree, the start of the last step has most of it.
-        """
-        if not (self.facts.rows.many and knows_kept(state)):
-            return effects, covariance
-        return combined(effects, covariance, before, covariance_of(state))
+def beside_pursuit(
+    state: State, before: NDArray[np.float64], effects: NDArray[np.float64], covariance: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Effects after an early step and the covariance of their noise, combined with the pursuit's where it has any.
+
+    An early step may be mostly its own noise: where both agree, the start of the last step has most of the pursuit.
+    """
+    if not knows_kept(state):
+        return effects, covariance
+    return combined(effects, covariance, before, covariance_of(state))
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from dpsparse.algorithms.pursuit import reference_budget as budget
 from dpsparse.algorithms.pursuit.pursuit_data import Data, counter
 from dpsparse.algorithms.pursuit.releases import Planned, Releases
 from dpsparse.algorithms.pursuit.state import State
-from dpsparse.algorithms.pursuit.steps.reference import ReferenceStep
+from dpsparse.algorithms.pursuit.steps.reference import ReferenceStep, beside_pursuit
 from dpsparse.algorithms.pursuit.steps.scored import Scores, planned_of, without_absent
 from dpsparse.algorithms.pursuit.updates import seen, with_reference
 from dpsparse.engine import queries
@@ -90,7 +90,7 @@ class TypicalReferenceStep(ReferenceStep):
             most = c.LONGEST_EARLY_STEP * at.tau / max(float(np.linalg.norm(mean)), NO_VARIANCE)
             effects, before = at.effects.copy(), state.concluded.effects[state.kept]
             moved = effects[state.kept] + min(1.0, most) * (turn @ mean)
-            effects[state.kept], covariance = self._with_pursuit(state, before, moved, noise**2 * turn @ turn.T)
+            effects[state.kept], covariance = beside_pursuit(state, before, moved, noise**2 * turn @ turn.T)
             at, scale = replace(at, effects=effects), state.residual_scale
             state = self._with_scale(at, state, residual_scale)
             at = replace(at, tau=_tau(state))
