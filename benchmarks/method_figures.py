@@ -28,7 +28,7 @@ PARTS = {
         *("response range", "residual median", "median line"),
     ),
     "selections": ("splits", "level", "pick"),
-    "units": ("unit size", "unit spread", "unit tail", "unit centre", "unit mean"),
+    "units": ("unit share", "unit size", "unit spread", "unit tail", "unit centre", "unit mean"),
     "slopes, residual scales, fractions": (
         *("slope", "second slope", "residual scale", "fraction at gradient", "fraction at final gradient"),
         "fraction",

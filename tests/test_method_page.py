@@ -38,7 +38,7 @@ STATED = [
     (r"cheap to check ($N \ge {:g}$ of the pursuit,", c.CHECK_UNITS_FROM),
     ("and {:g} where residuals are bounded;", c.CHECK_UNITS_OF_ODDS_FROM),
     ("With more than {} features $N$ must be", c.CHECKED_AT_ONCE),
-    ("carriers lie at most {:g} scales from the others", 1 / c.RARE),
+    ("of other features {:g} scales", 1 / c.RARE),
     ("sizes are cut at {:g} times the typical one", c.MOST_SIZES),
     ("Where the released mean is more than {:g} times it, by two standard deviations", c.SIZE_ASTRAY),
     ("a factor from {:g}", g.TAIL_FACTORS[0]),
@@ -51,7 +51,10 @@ STATED = [
     ("Where it is {:g} times the smallest so far", c.WORSE),
     ("one of them is beyond {:g} standard errors", inference.SURE),
     ("(errors together may be twice as large as they are said to be)", inference.DOUBTFUL),
-    (r"from $N = {}{{,}}000$ on)", c.FAR_FROM // 1000),
+    (r"one in $N / {}$, at most", c.A_RESPONSE_OUTSIDE),
+    ("at most {:g} scales from the others; of other", 1 / c.RARE_BINARY),
+    ("{:g} nats at most", c.BINARY_NATS),
+    ("is {:g} times as large as that of normal ones", c.HEAVIER),
     (r"plus or minus ${:g}\,w$", c.REACH),
     ("Below {} all effects become 0", f"{c.NO_WEIGHT:g}".lstrip("0")),
     ("unless the slope is below {} by", f"{c.NO_WEIGHT:g}".lstrip("0")),
@@ -180,7 +183,8 @@ def test_words_for_numbers():
     """Where a sentence has a word for a number of the code."""
     assert "**three final gradients**" in SENTENCES
     assert c.FINAL_GRADIENTS == 3
-    assert "beyond which a tenth of $|y - c|$ lie (a fiftieth from" in SENTENCES
+    assert "beyond which a tenth of $|y - c|$ lie (in large tables" in SENTENCES
+    assert "at most one in fifty" in SENTENCES
     assert (c.OUTSIDE, c.FAR_OUTSIDE) == (10, 50)
     assert "a fiftieth or twice the response's" in SENTENCES
     assert family.SCALE_RANGE == (1 / 50, 2)

@@ -38,7 +38,7 @@ def group(name):
 
 SHARED = {
     *("responses", "response size", "response centre", "response scale"),
-    *("unit size", "unit spread", "unit tail", "unit centre", "unit mean"),
+    *("unit share", "unit size", "unit spread", "unit tail", "unit centre", "unit mean"),
 }
 
 

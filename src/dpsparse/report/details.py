@@ -45,6 +45,7 @@ PURPOSE = {
     "splits": "a value of every feature that divides the records in halves",
     "level": "how many residuals are above and below 0, before a selection",
     "pick": "which feature comes next",
+    "unit share": "in how many pairs of records the values of a selected feature differ",
     "unit size": "how far two values of a selected feature typically differ",
     "unit spread": "how many pairs of its values differ at all",
     "unit tail": "how far its largest differences reach",

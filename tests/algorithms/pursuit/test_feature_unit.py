@@ -60,11 +60,11 @@ def test_a_column_of_0_and_1(share, tail):
     assert unit.size == 1.0
     differ = max(2 * share * (1 - share), 1 / 64)
     assert unit.differing.share == pytest.approx(differ, rel=0.15)
-    # Carriers stand at 4 scales at most, and no further than a normal's size says.
-    assert unit.scale == pytest.approx(max(np.sqrt(differ), 0.25) / NORMAL_DIFFERENCE, rel=0.1)
-    assert unit.center == pytest.approx(share, abs=0.02)
+    # Its standard deviation, with carriers at 5 of it at most.
+    assert unit.scale == pytest.approx(max(np.sqrt(differ / 2), 0.2), rel=0.1)
     # Carriers beyond the clip of the mean count as if they were at it.
     carriers = min(1 / unit.scale, MOST_UNITS)
+    assert unit.center == pytest.approx(share * carriers * unit.scale, abs=0.02)
     assert unit.second_moment == pytest.approx(share * (1 - share) * carriers**2, rel=0.3)
 
 
@@ -142,6 +142,43 @@ def test_a_rare_feature_of_a_small_size_needs_a_share_that_would_show_a_wrong_on
         # Were the size chosen by noise, the believed ones of few pairs would be seen.
         wrong = FeatureUnit().with_size(1e-3).with_spread(share, MOST_SIZES * share, deviation * MOST_SIZES, True)
         assert wrong.astray == (believed and share < 0.5)
+
+
+@pytest.mark.parametrize(("share", "favoured"), [(0.05, True), (0.5, True), (0.9, False), (1.0, False)])
+def test_the_share_that_differs_tells_where_a_size_is_likely(share, favoured):
+    sure, noisy = (FeatureUnit().with_share(share, noise).size_grid() for noise in (0.02, 1.0))
+    odds, hardly = (float(np.exp(grid.log_prior[grid.points == 1][0])) for grid in (sure, noisy))
+    assert odds == pytest.approx(1 / (1 + np.exp(-3.0 if favoured else 3.0)))
+    assert abs(hardly - 0.5) < 0.15
+    # Near a public scale it is not asked.
+    assert FeatureUnit.public(0.0, 2.0).size_grid().log_prior is grids.NEAR_SIZES.log_prior
+
+
+def test_shares_of_the_same_pairs_count_together():
+    unit = FeatureUnit().with_share(0.1, 0.1).with_size(1.0).with_spread(0.3, 0.3, 0.1 * MOST_SIZES, True)
+    assert unit.differing.share == pytest.approx(0.2)
+    assert unit.differing.noise == pytest.approx(0.1 / np.sqrt(2))
+    # A unit of a 0/1 feature that is too wide costs more than one that is too narrow: noise makes none wider.
+    noisy = unit.with_tail(1.0)
+    known = FeatureUnit().with_size(1.0).with_spread(0.2, 0.2, 1e-9, True).with_tail(1.0)
+    assert 0.2 < noisy.scale < known.scale == pytest.approx(np.sqrt(0.1))
+
+
+def test_the_mean_size_moves_a_scale_as_far_as_its_noise_lets():
+    scales = [
+        [FeatureUnit().with_size(3.0).with_spread(1.0, reach, noise, False).scale for reach in (0.5, 1.18, 3.0)]
+        for noise in (1e-9, 0.5, 50.0)
+    ]
+    for narrow, middle, wide in scales:
+        assert narrow < middle < wide
+        assert middle == pytest.approx(1.3 * 3.0 / NORMAL_DIFFERENCE, rel=1e-3)
+    ratios = [wide / narrow for narrow, _, wide in scales]
+    assert ratios[0] == pytest.approx(6.0)
+    assert ratios[0] > ratios[1] > ratios[2] > 1
+    assert ratios[2] < 1.01
+    given, unknown = FeatureUnit.public(0.0, 1.0).with_size(3.0), FeatureUnit().with_size(3.0)
+    for unit, tail_follows in ((given, False), (given, True), (unknown, True)):
+        assert len({unit.with_spread(1.0, reach, 1e-9, tail_follows).scale for reach in (0.5, 3.0)}) == 1
 
 
 @pytest.mark.parametrize("side", [-1, 1])

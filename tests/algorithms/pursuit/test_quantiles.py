@@ -119,7 +119,9 @@ def test_grids_rise_and_their_priors_are_distributions(name):
 
 
 def test_lumps_of_the_priors():
-    assert grids.FEATURE_SIZES.log_prior[grids.FEATURE_SIZES.points == 1] == pytest.approx(np.log(0.5))
+    for nats in (-3.0, 0.0, 3.0):
+        sizes = grids.feature_sizes(nats)
+        assert sizes.log_prior[sizes.points == 1] == pytest.approx(-np.log1p(np.exp(-nats)))
     size = grids.RESPONSE_SIZES
     assert np.exp(size.log_prior[size.points == 1]) < 0.1
     assert np.exp(grids.SLOPES.log_prior[grids.SLOPES.points == 0]) == pytest.approx(20 / 21)
@@ -137,6 +139,6 @@ def test_signed_grids_are_symmetric(grid):
 @pytest.mark.parametrize("size", [1e-8, 1e-3, 1.0, 1e8])
 def test_sizes_and_splits_reach_every_unit(size):
     """Some point is within the grid's step, 1.3 and 1.5, of any size."""
-    for grid, step in ((grids.FEATURE_SIZES, 1.3), (grids.RESPONSE_SIZES, 1.3), (grids.splits(9.0), 1.5)):
+    for grid, step in ((grids.feature_sizes(), 1.3), (grids.RESPONSE_SIZES, 1.3), (grids.splits(9.0), 1.5)):
         ratios = np.abs(np.log(np.where(grid.points > 0, grid.points, np.nan) / size))
         assert np.nanmin(ratios) <= np.log(step)

@@ -43,7 +43,7 @@ def of(numbers, **others):
 
 SHARED = {
     *("responses", "response size", "response centre", "response scale"),
-    *("unit size", "unit spread", "unit tail", "unit centre", "unit mean"),
+    *("unit share", "unit size", "unit spread", "unit tail", "unit centre", "unit mean"),
 }
 
 

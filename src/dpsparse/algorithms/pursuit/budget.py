@@ -43,6 +43,7 @@ from dpsparse.algorithms.pursuit.price_cases import (
     takes_all,
     takes_all_by_units,
     tiny_with_intercept,
+    unknown_units,
     with_intercept,
 )
 from dpsparse.algorithms.pursuit.shares import Abundant, Fixed, Formula, PartOf, Picks, Scarce, Share, Splits
@@ -187,6 +188,13 @@ PICKS = Price(
     "Nothing is gained after a wrong selection; the noisier it is, the more it gets. Pairs alone have less signal, and "
     "need neither splits nor levels: they have a fifth more.",
     "accuracy.py",
+)
+UNIT_SHARE = Price(
+    "unit share",
+    "each feature",
+    (Case("units unknown", unknown_units, Share(150, 0.0015, 0.0025, together=0.025)),),
+    "A 0/1 feature differs in at most half of the pairs, other numbers in nearly all: it tells where a size is likely.",
+    "peers",
 )
 UNIT_SIZE = Price(
     "unit size",
@@ -370,7 +378,7 @@ MEDIAN_LINE = Price(
 
 PRICES = (
     *(RESPONSES, RESPONSE_SIZE, RESPONSE_CENTER, RESPONSE_SCALE, SPLITS, LEVEL, PICKS),
-    *(UNIT_SIZE, UNIT_SPREAD, UNIT_TAIL, UNIT_CENTER, UNIT_MEAN),
+    *(UNIT_SHARE, UNIT_SIZE, UNIT_SPREAD, UNIT_TAIL, UNIT_CENTER, UNIT_MEAN),
     *(CATEGORY_MEANS, GRAM_ROWS, SLOPE, RESIDUAL_SCALE, EARLY_GRADIENTS, FRACTION),
     *(GRAM_MATRIX, RESIDUAL_SCALE_OF_STEPS, JACOBIAN, SCORE_VARIANCE),
     *(RESPONSE_RANGE, GAIN, CALIBRATION, RESIDUAL_MEDIAN, MEDIAN_LINE),
@@ -379,7 +387,7 @@ PRICES = (
 
 def unit_shares(facts: PublicFacts) -> dict[str, float]:
     """The shares of the releases about one feature's unit, by name."""
-    prices = UNIT_SIZE, UNIT_SPREAD, UNIT_TAIL, UNIT_CENTER, UNIT_MEAN
+    prices = UNIT_SHARE, UNIT_SIZE, UNIT_SPREAD, UNIT_TAIL, UNIT_CENTER, UNIT_MEAN
     return {price.release: share_of_each(price, facts) for price in prices}
 
 

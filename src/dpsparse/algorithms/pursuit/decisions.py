@@ -332,7 +332,7 @@ def expects_normal_tails(facts: PublicFacts) -> bool:
 
 def tail_of_responses(facts: PublicFacts) -> int:
     """One response in this many lies beyond the range of predictions: fewer in larger tables."""
-    return c.OUTSIDE if facts.counted_size < c.FAR_FROM else c.FAR_OUTSIDE
+    return int(clip(facts.counted_size / c.A_RESPONSE_OUTSIDE, c.OUTSIDE, c.FAR_OUTSIDE))
 
 
 def reaches_reference(facts: PublicFacts) -> bool:

@@ -21,12 +21,36 @@ class Differing:
 
     `share`, `least`, `most`: their share, and confidence bounds on it.
     `constant`: whether so few pairs differ that the feature counts as constant.
+    `noise`: the standard deviation of the share's noise; 0 where nothing was released.
     """
 
     share: float = 1.0
     least: float = 1.0
     most: float = 1.0
     constant: bool = False
+    noise: float = 0.0
+
+    @classmethod
+    def released(cls, differ: float, noise: float) -> "Differing":
+        """From a noisy share."""
+        share, off = float(np.clip(differ, c.LEAST_DIFFERING, 1.0)), c.LEAST_SHARE_DEVIATIONS * noise
+        constant = bool(differ < c.CONSTANT and noise < c.CONSTANT_NOISE)
+        return cls(share, share - off, share + off, constant, noise)
+
+    def again(self, differ: float, noise: float) -> "Differing":
+        """With another noisy share of the same pairs."""
+        if not self.noise:
+            return self.released(differ, noise)
+        weight = noise**2 / (self.noise**2 + noise**2)
+        return self.released(weight * self.share + (1 - weight) * differ, math.sqrt(weight) * self.noise)
+
+    @property
+    def binary_nats(self) -> float:
+        """By how much a share of a half or less, as of a 0/1 feature, is likelier than one of nearly all pairs."""
+        if not self.noise:
+            return 0.0
+        nats = ((1 - self.share) ** 2 - max(0.0, self.share - 0.5) ** 2) / (2 * self.noise**2)
+        return float(np.clip(nats, -c.BINARY_NATS, c.BINARY_NATS))
 
 
 @dataclass(frozen=True)
@@ -41,6 +65,7 @@ class FeatureUnit:
     `astray`: whether noise chose its size or its centre.
     `median`: where the median lies, in scales from the centre.
     `learned`: whether a release has changed centre or scale.
+    `equal_sizes`: whether differences that are not 0 seem to have one size, as those of a 0/1 feature.
     """
 
     center: float = 0.0
@@ -53,6 +78,7 @@ class FeatureUnit:
     astray: bool = False
     median: float = 0.0
     learned: bool = False
+    equal_sizes: bool = False
 
     @classmethod
     def public(cls, center: float, scale: float) -> "FeatureUnit":
@@ -62,7 +88,13 @@ class FeatureUnit:
 
     def size_grid(self) -> grids.Grid:
         """Where the typical difference of a pair is looked for: near the public scale, or everywhere."""
-        return grids.NEAR_SIZES.times(self.scale) if self.scale_known else grids.FEATURE_SIZES
+        return (
+            grids.NEAR_SIZES.times(self.scale) if self.scale_known else grids.feature_sizes(self.differing.binary_nats)
+        )
+
+    def with_share(self, differ: float, noise: float) -> "FeatureUnit":
+        """Take in the share of pairs that differ, with its noise."""
+        return replace(self, differing=Differing.released(differ, noise))
 
     def with_size(self, size: float) -> "FeatureUnit":
         """Take in the typical size of the differences that are not 0."""
@@ -70,26 +102,24 @@ class FeatureUnit:
 
     def with_spread(self, differ: float, reach: float, noise: float, tail_follows: bool) -> "FeatureUnit":
         """Take in the share of pairs that differ and their mean size, in units of `size`, with its noise."""
-        share = float(np.clip(differ, c.LEAST_DIFFERING, 1.0))
-        noise_of_share = noise / c.MOST_SIZES
-        size, scale, astray = self.size, self.scale, self.astray
-        unsure = max(c.UNSURE * noise_of_share, min(c.CONTINUOUS, c.SEEN * noise_of_share))
+        differing = self.differing.again(differ, noise / c.MOST_SIZES)
+        size, share, astray = self.size, differing.share, self.astray
+        unsure = max(c.UNSURE * differing.noise, min(c.CONTINUOUS, c.SEEN * differing.noise))
         if share < unsure and not self.scale_known:
             # Then noise may have chosen the size. One that is far too small puts predictions far off for the few
             # carriers, one that is too large makes the effect small.
             size = max(size, 1.0)
-            scale = size / NORMAL_DIFFERENCE
         elif reach - 2 * noise > c.SIZE_ASTRAY * share and not self.scale_known:
             astray = True
-        off = c.LEAST_SHARE_DEVIATIONS * noise_of_share
-        constant = bool(differ < c.CONSTANT and noise_of_share < c.CONSTANT_NOISE)
-        differing = Differing(share, share - off, share + off, constant)
-        unit = replace(self, size=size, scale=scale, astray=astray, differing=differing)
+        equal = bool(reach - share < max(c.UNEQUAL * share, noise))
+        unit = replace(
+            self, size=size, scale=size / NORMAL_DIFFERENCE, astray=astray, differing=differing, equal_sizes=equal
+        )
         if tail_follows:
             return unit
-        reach, noise = reach / share, noise / share
-        factor = float(np.clip((reach - noise / 2) / c.NORMAL_REACH, 1, c.MOST_REACH))
-        return replace(unit, scale=scale * factor)._allowing_for_zeros()
+        if not (self.scale_known or _is_binary(unit)):
+            unit = replace(unit, scale=unit.scale * _breadth(reach / share, noise / share))
+        return _allowing_for_zeros(unit)
 
     def tail_grid(self, tail: int) -> grids.Grid:
         """Where 1/tail of a normal feature's differences lie beyond, times the factors of `grids.TAILS`."""
@@ -102,13 +132,7 @@ class FeatureUnit:
 
     def with_tail(self, factor: float) -> "FeatureUnit":
         """Take in how far the tail reaches against a normal's; 1 where it was not looked at."""
-        return replace(self, scale=self.scale * factor)._allowing_for_zeros()
-
-    def _allowing_for_zeros(self) -> "FeatureUnit":
-        share = self.differing.share
-        return replace(
-            self, scale=self.scale * max(math.sqrt(share), c.RARE), second_moment=min(1.0, share / c.RARE**2)
-        )
+        return _allowing_for_zeros(replace(self, scale=self.scale * factor))
 
     def center_grid(self) -> grids.Grid:
         """Where the centre is looked for: near the public one, or everywhere."""
@@ -162,3 +186,29 @@ class FeatureUnit:
     def settled(self) -> "FeatureUnit":
         """Leave the feature out if it is astray: in a unit in which it is about 0 it does not make the rows long."""
         return replace(self, center=0.0, scale=c.OUT_OF_THE_WAY, median=0.0) if self.astray else self
+
+
+def _is_binary(unit: FeatureUnit) -> bool:
+    """Whether a feature seems to be 0/1: its differences have the size 1, or none."""
+    return unit.size == 1 and unit.equal_sizes and not unit.has_tail and not unit.scale_known
+
+
+def _allowing_for_zeros(unit: FeatureUnit) -> FeatureUnit:
+    """The unit with a smaller scale where few pairs differ, and what the mean square is then."""
+    share = unit.differing.share
+    if _is_binary(unit):
+        # Half of the share is the variance. A unit that is too wide costs more than one that is too narrow.
+        least = max(0.0, share - unit.differing.noise)
+        scale = max(math.sqrt(least / 2), c.RARE_BINARY)
+        return replace(unit, scale=scale, second_moment=min(1.0, share / 2 / scale**2))
+    return replace(unit, scale=unit.scale * max(math.sqrt(share), c.RARE), second_moment=min(1.0, share / c.RARE**2))
+
+
+def _breadth(reach: float, noise: float) -> float:
+    """A scale over that of normal differences of the same median, from their mean size in units of it, with its noise.
+
+    It is pulled toward a typical feature's, whose tails are heavier than a normal law's.
+    """
+    beyond = max(reach / c.NORMAL_REACH, c.LEAST_REACH)
+    doubt = noise / (c.NORMAL_REACH * max(beyond, c.HALF) * c.REACH_SPREAD)
+    return float(np.clip(c.HEAVIER * beyond ** (1 / (1 + doubt**2)), 1 / c.MOST_REACH, c.MOST_REACH))

@@ -54,13 +54,18 @@ def _geometric(low: float, high: float, factor: float) -> NDArray[np.float64]:
     return np.asarray(np.exp(np.arange(math.log(low), math.log(high), math.log(factor))))
 
 
-def _sizes(lump: bool) -> Grid:
-    """Sizes from 1e-12 to 1e12 in steps of 1.3; with `lump` 1 has half of the prior, since 0/1 columns are common."""
+def _sizes(lump: float | None = None) -> Grid:
+    """Sizes from 1e-12 to 1e12 in steps of 1.3; 1 has odds of exp(`lump`) against all others, where given."""
     points = np.unique(np.append(_geometric(g.SMALLEST_SIZE, g.LARGEST_SIZE, g.SIZE_STEP), 1.0))
     weight = -np.abs(np.log10(points))
-    if lump:
-        weight[points == 1] = logsumexp(weight[points != 1])
+    if lump is not None:
+        weight[points == 1] = logsumexp(weight[points != 1]) + lump
     return Grid.of(points, weight)
+
+
+def feature_sizes(binary_nats: float = 0.0) -> Grid:
+    """Sizes of a feature that has so many nats for being 0/1; 1 has half of the prior where nothing tells."""
+    return _sizes(lump=binary_nats)
 
 
 def _centers() -> Grid:
@@ -98,7 +103,7 @@ def _steps_either_way(count: int) -> NDArray[np.float64]:
     return np.arange(-count, count + 1.0)
 
 
-FEATURE_SIZES, RESPONSE_SIZES = _sizes(lump=True), _sizes(lump=False)
+RESPONSE_SIZES = _sizes()
 CENTERS, SLOPES = _centers(), _slopes()
 SPLITS = _signed(_geometric(g.SMALLEST_SPLIT, g.LARGEST_SPLIT, g.SPLIT_STEP))
 FINE_SPLITS = _signed(_geometric(g.SMALLEST_SPLIT, g.LARGEST_SPLIT, g.FINE_SPLIT_STEP))

@@ -18,7 +18,7 @@ def takes_all(facts: PublicFacts) -> bool:
 
 def takes_all_by_units(facts: PublicFacts) -> bool:
     """Where all features are taken in units that are learned, for effects on the mean or typical ones."""
-    return takes_all(facts) and decisions.learns_units(facts) and not facts.known and facts.family.estimand is not None
+    return takes_all(facts) and unknown_units(facts) and facts.family.estimand is not None
 
 
 def scale_unknown(facts: PublicFacts) -> bool:
@@ -44,6 +44,11 @@ def amounts_of_unknown_center(facts: PublicFacts) -> bool:
 def checks_units(facts: PublicFacts) -> bool:
     """Where given units are checked."""
     return facts.known and decisions.learns_units(facts)
+
+
+def unknown_units(facts: PublicFacts) -> bool:
+    """Where units are learned of features of which nothing is known."""
+    return not facts.known and decisions.learns_units(facts)
 
 
 def some_means(facts: PublicFacts) -> bool:

@@ -177,13 +177,13 @@ class Releases:
         unit = bound / VECTOR_LEVELS / (n_records or self.n_responses)
         return np.asarray(noisy.values * unit), float(noisy.scale[0] * unit)
 
-    def fraction(self, slot: Slot, count: int) -> tuple[float, float]:
-        """A share of the records, and the standard deviation of its noise."""
+    def fraction(self, slot: Slot, count: int, n_records: float | None = None) -> tuple[float, float]:
+        """A share of the records, or of pairs of them, and the standard deviation of its noise."""
         # In steps of 2^-20 records, so that the noise is as fine as that of the vectors.
         change = VECTOR_LEVELS * sensitivity.count(self.adjacency)
         steps = VECTOR_LEVELS * np.array([count])
         noisy = release_vector(self._meter, steps, sensitivity=change, rho=slot.rho, name=slot.name)
-        unit = 1 / VECTOR_LEVELS / self.n_responses
+        unit = 1 / VECTOR_LEVELS / (n_records or self.n_responses)
         return float(noisy.values[0] * unit), float(noisy.scale[0] * unit)
 
     def histogram(self, slot: Slot, counts: NDArray[np.int64]) -> tuple[NDArray[np.float64], float]:

@@ -1,7 +1,7 @@
 """The newest feature: the releases that tell its unit, and then those that tell its effect.
 
-Its unit is told by size, spread, tail, centre and mean; its effect by second moments, a start from slopes, a gradient,
-and least squares over all of them.
+Its unit is told by share, size, spread, tail, centre and mean; its effect by second moments, a start from slopes, a
+gradient, and least squares over all of them.
 """
 
 from collections.abc import Mapping
@@ -41,6 +41,11 @@ class UnitStep:
     shares: Mapping[str, float]
 
     @cached_property
+    def share(self) -> Planned:
+        """The share of pairs that differ, where nothing is known of the feature."""
+        return self._planned(budget.UNIT_SHARE, "noise")
+
+    @cached_property
     def size(self) -> Planned:
         """The typical size of the differences that are not 0."""
         return self._planned(budget.UNIT_SIZE, "pick")
@@ -70,7 +75,7 @@ class UnitStep:
 
     def planned(self) -> tuple[Planned, ...]:
         """The releases of this step."""
-        return self.size, self.spread, self.tail, self.center, self.mean
+        return self.share, self.size, self.spread, self.tail, self.center, self.mean
 
     def run(self, data: Data, releases: Releases, state: State) -> State:
         """Make them, unless there is no such feature."""
@@ -80,6 +85,8 @@ class UnitStep:
         unit = state.newest_unit
         # Where units are shared with other fits, the facts of all together decide which releases there are.
         tail = decisions.tail_of_units(self.facts.of_units)
+        if slot := releases.slot(self.share):
+            unit = _with_share(unit, slot, data, releases, state)
         if slot := releases.slot(self.size):
             unit = _with_size(unit, slot, data, releases, state)
         if slot := releases.slot(self.spread):
@@ -94,6 +101,12 @@ class UnitStep:
         unit = data.companions.of_product(state.columns[-1].feature, unit, before).settled()
         data.rescale(unit)
         return with_unit_settled(with_newest_unit(state, unit))
+
+
+def _with_share(unit: FeatureUnit, slot: Slot, data: Data, releases: Releases, state: State) -> FeatureUnit:
+    """The share of pairs that differ."""
+    equal, pairs = (int(count) for count in _pair_sizes(data, state)(np.array([0.0, np.inf])))
+    return unit.with_share(*releases.fraction(slot, pairs - equal, releases.n_of_units[1]))
 
 
 def _with_size(unit: FeatureUnit, slot: Slot, data: Data, releases: Releases, state: State) -> FeatureUnit:
