@@ -88,6 +88,32 @@ UNITS = (
         },
     ),
     Bug(
+        "a share of pairs that differ without noise",
+        PURSUITS,
+        {
+            "algorithms.pursuit.steps.newest_feature:_with_share": [
+                (
+                    "*releases.fraction(slot, pairs - equal, releases.n_of_units[1])",
+                    "*(releases.fraction(slot, pairs - equal, releases.n_of_units[1]),"
+                    " ((pairs - equal) / max(pairs, 1), 0.01))[1]",
+                )
+            ]
+        },
+    ),
+    Bug(
+        "an early residual scale that is the exact median",
+        PURSUITS,
+        {
+            "algorithms.pursuit.steps.typical_reference:TypicalReferenceStep._with_scale": [
+                (
+                    "at.releases.quantile(at.releases.due(planned), count, grid)",
+                    "(at.releases.quantile(at.releases.due(planned), count, grid),"
+                    " float(np.nanmedian(np.abs(at.data.records._records.y - at.center))))[1]",
+                )
+            ]
+        },
+    ),
+    Bug(
         "a range that is the largest response",
         PURSUITS,
         {
