@@ -11,6 +11,19 @@ _OWN_LEVELS = (
 
 REFERENCES = (
     Bug(
+        "an early residual scale that is the exact median",
+        STEPS,
+        {
+            "algorithms.pursuit.steps.typical_reference:TypicalReferenceStep._with_scale": [
+                (
+                    "at.releases.quantile(at.releases.due(planned), count, grid)",
+                    "(at.releases.quantile(at.releases.due(planned), count, grid),"
+                    " float(np.nanmedian(np.abs(at.data.records._records.y - at.center))))[1]",
+                )
+            ]
+        },
+    ),
+    Bug(
         "scores whose norm is not clipped",
         STEPS,
         {

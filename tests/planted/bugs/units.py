@@ -101,19 +101,6 @@ UNITS = (
         },
     ),
     Bug(
-        "an early residual scale that is the exact median",
-        PURSUITS,
-        {
-            "algorithms.pursuit.steps.typical_reference:TypicalReferenceStep._with_scale": [
-                (
-                    "at.releases.quantile(at.releases.due(planned), count, grid)",
-                    "(at.releases.quantile(at.releases.due(planned), count, grid),"
-                    " float(np.nanmedian(np.abs(at.data.records._records.y - at.center))))[1]",
-                )
-            ]
-        },
-    ),
-    Bug(
         "a range that is the largest response",
         PURSUITS,
         {
