@@ -342,8 +342,9 @@ def test_a_slider_answers_about_as_fast_as_the_server_can(client, work, record_p
     ratios = {name: best(client.get, *addresses) / least for name, addresses in sliders.items()}
     told = ", ".join(f"{name} {ratio:.1f}" for name, ratio in ratios.items())
     record_property("counted", f"a slider's answer over the least that it takes, {1e3 * least:.1f} ms: {told}")
-    # About 1; a search for an epsilon at each step would make it 10.
-    assert max(ratios.values()) < 5
+    # About 5, some 20 ms, since forecasts go by the prices of all releases; a search for an epsilon at each step would
+    # add 10.
+    assert max(ratios.values()) < 9
 
 
 def test_a_forecast_in_the_responses_own_unit():

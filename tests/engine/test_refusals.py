@@ -210,6 +210,7 @@ def failing_responses():
     return da.zeros(40, chunks=10).map_blocks(unread, dtype=float, meta=np.empty(0))
 
 
+@pytest.mark.filterwarnings("ignore:With n=:UserWarning")
 @pytest.mark.parametrize(
     ("X", "y"),
     [

@@ -92,8 +92,8 @@ def shown(model):
         for match in re.finditer(rf">{NUMBER}</td><td[^>]*>{interval}<", text):
             effect, *ends = map(as_number, match.groups())
             yield name, effect, ends
-    # Both ends have the sign that is said: more, or less.
-    sentence = rf"is associated with {NUMBER} (?:more|less) of .*? \(between {NUMBER} and {NUMBER}"
+    # Both ends have the sign that is said: higher, or lower.
+    sentence = rf"is associated with {NUMBER} (?:higher|lower) .*? \(between {NUMBER} and {NUMBER}"
     for match in re.finditer(sentence, fit_page(model)):
         effect, *ends = map(as_number, match.groups())
         yield "sentence", effect, ends

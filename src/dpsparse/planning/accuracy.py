@@ -55,7 +55,7 @@ from scipy.special import chdtr, chdtrc, chdtri
 from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.reference_budget import pursuit_share
-from dpsparse.algorithms.pursuit.schedule import Schedule
+from dpsparse.algorithms.pursuit.schedule import Schedule, prices_of
 from dpsparse.families.estimands import MEAN, TYPICAL
 from dpsparse.inference.inference_constants import FAMILY_WISE_LEVEL
 from dpsparse.inference.intervals import reach
@@ -218,7 +218,7 @@ class Accuracy:
     @cached_property
     def _prices(self) -> dict[str, float]:
         """The rho of every release."""
-        return {slot.name: float(slot.rho) for slot in self._schedule.slots()}
+        return prices_of(self._schedule)
 
     @property
     def _n(self) -> float:
@@ -243,7 +243,7 @@ class Accuracy:
         """By how much correlated neighbours inflate variances."""
         return mean_inflation(self.correlation, self.facts.sparsity / self.facts.d if self._selects else 1.0)
 
-    @property
+    @cached_property
     def _pursued(self) -> Pursued:
         """What the pursuit reaches among the residuals that it leaves: from those of no effect on, in rounds."""
         s, noise = self.facts.sparsity, self.typical**2
@@ -271,7 +271,7 @@ class Accuracy:
             variance = residuals * self._sampling(ERROR) + (self.typical**2 + self.facts.sparsity) * self._once
         return Pursued(detectable, 1 - kept * (1 - one_by_one), variance)
 
-    @property
+    @cached_property
     def _detectable(self) -> float:
         """The effect that is selected in 4 fits of 5, in units of the residuals."""
         facts, c = self._pursuit, EFFECT
@@ -299,13 +299,13 @@ class Accuracy:
         result: float = self._inflation * c["sampling"] / self._n
         return result
 
-    @property
+    @cached_property
     def _once(self) -> float:
         """Privacy's part of the variance, in units of the responses', where residuals are clipped by their scale."""
         size = self._size(self._pursuit.rho)
         return self._inflation**2 * ERROR["once"] * self._n_estimated / (size**2 * self._schedule.final_share)
 
-    @property
+    @cached_property
     def _of_step(self) -> float:
         """What the step to a mean adds to the variance of an effect."""
         if self.facts.family.estimand != MEAN:
@@ -323,7 +323,7 @@ class Accuracy:
         size = self.facts.n * math.sqrt(self._prices["unit size 1"])
         return math.exp(min(0.0, UNIT["grid"] - UNIT["nats"] * size))
 
-    @property
+    @cached_property
     def _standard_error(self) -> float:
         """The standard error of an effect in units of the noise; infinite where there is none."""
         if not self.has_intervals or not self.n_looked_for:

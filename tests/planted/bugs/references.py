@@ -11,19 +11,6 @@ _OWN_LEVELS = (
 
 REFERENCES = (
     Bug(
-        "an early residual scale that is the exact median",
-        STEPS,
-        {
-            "algorithms.pursuit.steps.typical_reference:TypicalReferenceStep._with_scale": [
-                (
-                    "at.releases.quantile(at.releases.due(planned), count, grid)",
-                    "(at.releases.quantile(at.releases.due(planned), count, grid),"
-                    " float(np.nanmedian(np.abs(at.data.records._records.y - at.center))))[1]",
-                )
-            ]
-        },
-    ),
-    Bug(
         "scores whose norm is not clipped",
         STEPS,
         {
@@ -242,12 +229,11 @@ REFERENCES = (
         "Huber's clip at the exact scale of residuals",
         STEPS,
         {
-            "algorithms.pursuit.steps.reference:ReferenceStep._with_scale": [
+            "algorithms.pursuit.steps.typical_reference:TypicalReferenceStep._with_scale": [
                 (
-                    "return replace(state, residual_scale=at.releases.quantile(slot, count, grid))",
-                    "at.releases.quantile(slot, count, grid)\n"
-                    "    sizes = abs(at.data.records._records.residuals(at.center, at.effects))\n"
-                    "    return replace(state, residual_scale=float(np.nanmedian(sizes.clip(1e-9, 1e9))))",
+                    "at.releases.quantile(at.releases.due(planned), count, grid)",
+                    "(at.releases.quantile(at.releases.due(planned), count, grid), float(np.nanmedian(abs("
+                    "at.data.records._records.residuals(at.center, at.effects)).clip(1e-9, 1e9))))[1]",
                 )
             ]
         },
@@ -269,8 +255,8 @@ REFERENCES = (
         "each release of the step at the price of all",
         STEPS,
         {
-            "algorithms.pursuit.schedule:Schedule._own": [
-                ("each.share * self.factor * self.reference_rho", "self.factor * self.reference_rho")
+            "algorithms.pursuit.schedule:prices_of": [
+                ("each.share * schedule.factor * schedule.reference_rho", "schedule.factor * schedule.reference_rho")
             ]
         },
     ),

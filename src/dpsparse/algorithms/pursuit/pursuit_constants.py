@@ -397,12 +397,3 @@ LEVEL_BIAS = 0.5
 COUNTS_BIAS = 1.0
 # The residuals' scale is looked for again within a factor of 4 of the last one, in steps of 2 %.
 SCALE_AGAIN = (0.25, 4.0, 141)
-# Early steps to Huber's estimator go by the second moments of all rows, and this much further, for not all residuals
-# are within the clip: where .5 to 1 of them are, a step leaves about a third of the way at most.
-EARLY_STEP = 1.3
-# The first one clips at this many times what the pursuit's residual scale tells, which may be half of Huber's own. With
-# 1.5 widths were smaller by 3 % at epsilon 1 and by 1 at 3, and intervals of taxi, countymurders and InstInnovation
-# were refused or missed more often. Set by `answers.py`.
-EARLY_TAU = 2.0
-# They are no longer than this, in units of tau and for white rows: beyond it residuals are clipped anew.
-LONGEST_EARLY_STEP = 1.0

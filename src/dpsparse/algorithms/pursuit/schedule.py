@@ -271,22 +271,12 @@ class Schedule:
     @cached_property
     def _own(self) -> dict[str, Slot]:
         """The slots of the steps that this fit pays for, by name."""
-        n_final = sum(each.is_final for each in _of_pursuit(self.planned))
-        extra = {each.name: each.extra.of(self.facts) for each in _of_pursuit(self.planned) if not each.is_final}
-        final = self.final_share * (1 - math.fsum(extra.values())) / n_final
-        n_picks, whole, slots = decisions.n_picks(self.facts), self._price(1.0, shrink=False), {}
-        for each in self.planned:
-            if each.of_reference:
-                rho = each.share * self.factor * self.reference_rho * (1 - budget.ROUNDING)
-            else:
-                rho = (
-                    final * whole
-                    if each.is_final
-                    else self._price(_share(self, each), self.final_share * extra[each.name])
-                )
-            if rho > 0:
-                slots[each.name] = each.slot(rho, n_picks, self.facts.n_split)
-        return slots
+        n_picks, prices = decisions.n_picks(self.facts), prices_of(self)
+        return {
+            each.name: each.slot(prices[each.name], n_picks, self.facts.n_split)
+            for each in self.planned
+            if each.name in prices
+        }
 
     def _price(self, share: float, extra: float = 0.0, shrink: bool = True) -> float:
         """The price of a share of rho and of a part of what is left."""
@@ -301,6 +291,26 @@ class Schedule:
         if facts.family.scaled is None:
             return math.inf
         return facts.scaled.final_tau(2 * INNER * math.sqrt(k) / math.sqrt(2 * price) / math.sqrt(facts.n))
+
+
+def prices_of(schedule: Schedule) -> dict[str, float]:
+    """The rho of each release of the steps that a fit of this schedule pays for, by name."""
+    pursuit = _of_pursuit(schedule.planned)
+    extra = {each.name: each.extra.of(schedule.facts) for each in pursuit if not each.is_final}
+    final = schedule.final_share * (1 - math.fsum(extra.values())) / sum(each.is_final for each in pursuit)
+    whole, prices = schedule._price(1.0, shrink=False), {}
+    for each in schedule.planned:
+        if each.of_reference:
+            rho = each.share * schedule.factor * schedule.reference_rho * (1 - budget.ROUNDING)
+        else:
+            rho = (
+                final * whole
+                if each.is_final
+                else schedule._price(_share(schedule, each), schedule.final_share * extra[each.name])
+            )
+        if rho > 0:
+            prices[each.name] = rho
+    return prices
 
 
 def n_with_units(of_units: Schedule, n_known: int) -> int:

@@ -23,7 +23,13 @@ from dpsparse.algorithms.pursuit.steps.scored import Scores, planned_of, without
 from dpsparse.algorithms.pursuit.updates import seen, with_reference
 from dpsparse.engine import queries
 from dpsparse.families.estimands import HUBER_TUNING
-from dpsparse.inference.inference_constants import NO_VARIANCE, NORMAL_MEDIAN
+from dpsparse.inference.inference_constants import (
+    EARLY_STEP,
+    EARLY_TAU,
+    LONGEST_EARLY_STEP,
+    NO_VARIANCE,
+    NORMAL_MEDIAN,
+)
 from dpsparse.inference.one_step import power, rough_moments
 from dpsparse.inference.tails import Clip
 
@@ -79,15 +85,15 @@ class TypicalReferenceStep(ReferenceStep):
     def _early_steps(self, at: Scores, state: State, moments: NDArray[np.float64]) -> "Early":
         """Where early steps lead, from the second moments of all rows."""
         white, scale = power(moments, -0.5), state.residual_scale
-        turn = c.EARLY_STEP / math.sqrt(self.facts.rows.mean) * white
-        at = replace(at, tau=c.EARLY_TAU * _tau(state))
+        turn = EARLY_STEP / math.sqrt(self.facts.rows.mean) * white
+        at = replace(at, tau=EARLY_TAU * _tau(state))
         terms = at.terms("score", white)
         law = at.norms(self.of_scores[0], terms, state.score_scale * math.sqrt(at.k))
         bound, widest = at.best_clip(law, self.early[0][0], terms).bound, at.tau
         covariance = np.zeros_like(moments)
         for score, residual_scale in self.early:
             mean, noise = at.mean(score, at.terms("score", white), Clip(bound * at.tau / widest))
-            most = c.LONGEST_EARLY_STEP * at.tau / max(float(np.linalg.norm(mean)), NO_VARIANCE)
+            most = LONGEST_EARLY_STEP * at.tau / max(float(np.linalg.norm(mean)), NO_VARIANCE)
             effects, before = at.effects.copy(), state.concluded.effects[state.kept]
             moved = effects[state.kept] + min(1.0, most) * (turn @ mean)
             effects[state.kept], covariance = beside_pursuit(state, before, moved, noise**2 * turn @ turn.T)
