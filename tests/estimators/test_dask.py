@@ -136,7 +136,8 @@ def test_workers_that_never_come_back_end_a_fit_by_its_bits_or_an_error(persiste
             patched.setattr(queries, "gradient_sums", fatal_once(queries.gradient_sums, str(tmp_path / "killed")))
             np.testing.assert_array_equal(model.fit(lazy, y).coef_, expected)
         assert (tmp_path / "killed").exists()
-        for process in client.run(os.getpid).values():
+        # The scheduler may still know the first one, which is dead.
+        for process in client.run(os.getpid, on_error="ignore").values():
             os.kill(process, signal.SIGKILL)
         with impatient, pytest.raises(TimeoutError, match=f"^{re.escape(NO_WORKERS)}$"):
             model.fit(lazy, y)
