@@ -148,7 +148,7 @@ LEAST_REACH, REACH_SPREAD, HEAVIER = 0.2, 0.4, 1.3
 # 1.35 times as large at epsilon .3 without both, and 1.05 times at 3.
 RARE_BINARY, BINARY_NATS = 0.2, 3.0
 # A feature of which few records have an amount seems to be 0/1 where the typical difference is about 1. Its mean
-# difference is larger, by twice this or more.
+# difference is larger, by twice this or more. Set by `honesty.py`.
 UNEQUAL = 0.2
 # A feature of which a smaller share of the pairs differ counts as constant, where the noise of the share is below the
 # second number.
